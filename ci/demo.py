@@ -1,4 +1,4 @@
-"""What does Debian rest on?  From edges to a vertex frame and a picture, with tables on the way."""
+"""What does Debian rest on?  From edges to a vertex frame and pictures, with tables on the way."""
 
 import argparse
 import importlib.util
@@ -115,10 +115,11 @@ def read(report: Report) -> tuple[ws.Graph, ws.Graph, pd.DataFrame]:
 
 
 def write(graph: ws.Graph, everything: pd.DataFrame, folder: Path) -> None:
-    """Write the vertex frame and the picture."""
+    """Write the vertex frame, the picture of distributions, and the map of communities."""
     everything.to_parquet(folder / "packages.parquet")
     figure = picture(graph, everything)
     figure.savefig(folder / "distributions.png", dpi=150)
+    graph.plot(file=folder / "map.png")
 
 
 def tell(console: Console, everything: pd.DataFrame, start: str) -> None:

@@ -4,7 +4,7 @@
 #   ci/install.sh                       with the first Python that is found: 3.12 if there is one
 #   ci/install.sh python3.11 python3.13     with these
 #
-# For each Python: a source distribution, a wheel made of it, `pip install` of the wheel, and an editable
+# For each Python: a source distribution, a wheel made of it, their metadata checked, `pip install` of the wheel, and an editable
 # install; then imports in the clone's folder and outside it, and a user's script under mypy.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -52,10 +52,11 @@ for python in "${pythons[@]}"; do
     "$python" --version
     rm -rf venv dist cache
     "$python" -m venv venv
-    quiet venv/bin/pip install --disable-pip-version-check build mypy pandas pandas-stubs
+    quiet venv/bin/pip install --disable-pip-version-check build mypy pandas pandas-stubs twine
     quiet venv/bin/python -m build --outdir dist clone
+    quiet venv/bin/python -m twine check --strict dist/*
     tar -tzf dist/*.tar.gz | sed 's|^[^/]*/||' >contents
-    for linked in CHANGELOG.md ARCHITECTURE.md docs/papers.md examples/own_algorithm.py ci/bench/README.md tests/zoo.py; do
+    for linked in CHANGELOG.md ARCHITECTURE.md SECURITY.md docs/papers.md examples/own_algorithm.py ci/bench/README.md tests/zoo.py; do
         grep -qx "$linked" contents || { echo "the source distribution lacks $linked"; exit 1; }
     done
     for kind in dist/*.whl "--editable clone"; do

@@ -357,7 +357,7 @@ def _jumps() -> None:
 def _hub() -> None:
     """Read outboxes of every width."""
     gpu = device()
-    xp, launch = gpu.xp, gpu.module("hub").launch
+    xp, launch = gpu.xp, gpu.module("hub.outboxes").launch
     ghosts, picked, counted = xp.arange(4, dtype=np.int32), xp.zeros(4, np.int64), xp.zeros(1)
     bits = xp.ones(1, np.uint32)
     launch("spread_bits", 1, 32, 0, 4, ghosts, bits, xp.zeros_like(bits))

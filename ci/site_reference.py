@@ -32,6 +32,10 @@ GROUPS = {  # a page of the reference for each, by the package that defines the 
         "Programs for run()",
         "The programs and loops behind the functions, for `ws.run`, which returns more than a frame.",
     ),
+    "datasets": (
+        "Data sets and generators",
+        "Graphs to try things on: `ws.datasets.karate_club()`.",
+    ),
     "clusters": ("Clusters", "Workers on one machine, and what a cluster consists of."),
     "errors": ("Errors", "Every error is a `CugraphWsError`."),
 }
@@ -39,12 +43,14 @@ GROUPS = {  # a page of the reference for each, by the package that defines the 
 MEMBERS = {
     "Graph": "from_arrays, from_matrix, number_of_vertices, number_of_edges, vertices, edges, nbytes, report, "
     "mask, contract, subgraph, reverse, to_scipy, to_cupy, to_networkx, to_igraph, to_pyg, close",
-    "Result": "frame, edges, trace, head, to_pandas, to_polars, to_arrow, to_cudf, require_convergence",
+    "Result": "frame, edges, trace, head, to_pandas, to_polars, to_arrow, to_cudf, plot, require_convergence",
 }
 
 
 def group_of(value: Any) -> str:
     """Return the key in `GROUPS` of a public value."""
+    if inspect.ismodule(value):
+        return "datasets"
     module = type(value).__module__
     if inspect.isclass(value) or inspect.isfunction(value):
         module = value.__module__
@@ -53,6 +59,7 @@ def group_of(value: Any) -> str:
         return "algorithms"
     return {
         "algorithms": "functions",
+        "pictures": "functions",
         "program": "programs",
         "dask": "clusters",
         "errors": "errors",
@@ -95,6 +102,10 @@ def page(name: str) -> str:
     title = f"{name}\n{'=' * len(name)}\n\n.. currentmodule:: cugraph_ws\n\n"
     if isinstance(value, VertexProgram):
         return title + program_page(name, value)
+    if inspect.ismodule(value):
+        return (
+            title + f".. automodule:: cugraph_ws.{name}\n   :members: {', '.join(value.__all__)}\n"
+        )
     if inspect.isfunction(value):
         return title + f".. autofunction:: {name}\n"
     if inspect.isclass(value) and issubclass(value, BaseException):

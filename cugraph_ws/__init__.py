@@ -4,8 +4,10 @@ Known algorithms are functions.  Algorithms of your own are vertex programs in p
 the same engines.
 """
 
+import logging as _logging
 from typing import NoReturn
 
+from cugraph_ws import datasets
 from cugraph_ws.accessor import register as _register_accessors
 from cugraph_ws.algorithms import public as _public
 from cugraph_ws.algorithms.public import *  # noqa: F403
@@ -30,6 +32,8 @@ from cugraph_ws.execution.run import run
 from cugraph_ws.graph.estimates import estimate_memory
 from cugraph_ws.graph.report import GraphReport
 from cugraph_ws.methods import Graph
+from cugraph_ws.pictures.layout import layout
+from cugraph_ws.pictures.plot import plot
 from cugraph_ws.program.combines import bitset, first_by, histogram, top
 from cugraph_ws.program.declarations import (
     boolean,
@@ -67,6 +71,7 @@ from cugraph_ws.suggestions import did_you_mean as _did_you_mean
 
 __version__ = "0.1.0"
 
+_logging.getLogger(__name__).addHandler(_logging.NullHandler())
 _register_accessors()
 
 __all__ = [
@@ -96,6 +101,7 @@ __all__ = [
     "boolean",
     "check",
     "cluster_scan",
+    "datasets",
     "distribution",
     "edge",
     "edge_program",
@@ -113,6 +119,7 @@ __all__ = [
     "int32",
     "int64",
     "l1_norm",
+    "layout",
     "least_at",
     "like",
     "local_cluster",
@@ -126,6 +133,7 @@ __all__ = [
     "parameter",
     "phase",
     "phases",
+    "plot",
     "predecessor",
     "run",
     "sum_at",

@@ -10,7 +10,7 @@ import functools
 import inspect
 from collections.abc import Callable
 from types import ModuleType
-from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, NoReturn, ParamSpec, TypeVar
 
 import wrapt
 
@@ -22,6 +22,9 @@ from cugraph_ws.execution.run import run
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.methods import add_methods
 from cugraph_ws.methods import Graph
+from cugraph_ws.pictures.layout import layout
+from cugraph_ws.pictures.plot import plot
+from cugraph_ws.suggestions import did_you_mean
 
 __all__ = ["NAME", "EdgeFrameAccessor", "register"]
 
@@ -81,12 +84,19 @@ class EdgeFrameAccessor(Generic[FrameT]):
         The edges.
     """
 
+    if not TYPE_CHECKING:  # to type checkers other names are errors
+
+        def __getattr__(self, name: str) -> NoReturn:
+            hint = "" if name.startswith("_") else did_you_mean(name, _public(self), f"{NAME}.")
+            raise AttributeError(f"frame.{NAME} has no {name!r}{hint}", name=name)
+
     def __init__(self, frame: FrameT) -> None:
         self._frame = frame
 
     graph = constructor(Graph)
     run: Callable[..., Result[FrameT]] = _method(run, "graph")
     check: Callable[..., CheckReport] = _method(check, "graph")
+    layout = method(layout)
 
     # These lines are written by ci/functions.py.
     adamic_adar = method(public.adamic_adar)
@@ -151,6 +161,11 @@ class EdgeFrameAccessor(Generic[FrameT]):
     widest_path = method(public.widest_path)
 
 
+def _public(accessor: object) -> list[str]:
+    """Return the names of an accessor's methods."""
+    return [name for name in dir(type(accessor)) if not name.startswith("_")]
+
+
 def _run_on(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a function of a program and a graph as one of a graph and a program."""
 
@@ -182,7 +197,9 @@ def register() -> None:
     A `.ws` of another package is kept.  Graphs get the functions as methods at once.
     """
     functions = {name: declared.function for name, declared in ALGORITHMS.items()}
-    add_methods({**functions, "run": _run_on(run), "check": _run_on(check)})
+    more: dict[str, Callable[..., Any]] = {"layout": layout, "plot": plot}
+    more |= {"run": _run_on(run), "check": _run_on(check)}
+    add_methods({**functions, **more})
     wrapt.register_post_import_hook(_register_pandas, "pandas")
     wrapt.register_post_import_hook(_register_polars, "polars")
     wrapt.register_post_import_hook(_register_pandas, "cudf")  # the same interface as pandas'

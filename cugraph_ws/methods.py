@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from cugraph_ws.algorithms import public
 from cugraph_ws.graph import graph as built
+from cugraph_ws.pictures import layout as layouts
+from cugraph_ws.pictures import plot as plots
 
 __all__ = ["Graph"]
 
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
 
         run: Callable[..., Result[FrameT]]
         check: Callable[..., CheckReport]
+        layout = method(layouts.layout)
+        plot = method(plots.plot)
 
         # These lines are written by ci/functions.py.
         adamic_adar = method(public.adamic_adar)

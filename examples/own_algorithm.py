@@ -12,7 +12,6 @@ import math
 import polars as pl
 
 import cugraph_ws as ws
-from cugraph_ws.graph.generators import grid
 
 
 def nearer(first, second):
@@ -69,7 +68,7 @@ class Reachable:
 
 def main() -> pl.DataFrame:
     """Run both on a town of 40 by 40 crossings, a third of its roads closed."""
-    roads = grid(40, 40, drop=0.33, seed=7, weights=(1.0, 3.0), frame="polars")
+    roads = ws.datasets.grid(40, 40, drop=0.33, seed=7, weights=(1.0, 3.0), frame="polars")
     with ws.Graph(roads, weight="weight") as town:
         areas = ws.run(NearestDepot, town, depots=[65, 820, 1530]).frame
         print(areas.group_by("depot").agg(pl.len().alias("crossings")).sort("depot"))

@@ -28,7 +28,8 @@ class ProcessQueue(ThreadQueue):
 
 def equip(refuses: bool = False) -> None:
     """Give this worker a GPU; if it `refuses`, one that cannot address memory of the host."""
-    from cugraph_ws.dask import hub_links, links
+    from cugraph_ws.accelerators.hub import links as hub_links
+    from cugraph_ws.dask import links
     from cugraph_ws.errors import EngineError
     from cugraph_ws.runtime import device
 
@@ -52,6 +53,6 @@ def equip(refuses: bool = False) -> None:
 
 def count_links() -> int:
     """Return how many open hub links this worker has."""
-    from cugraph_ws.dask.hub_links import HubLinks
+    from cugraph_ws.accelerators.hub.links import HubLinks
 
     return sum(isinstance(one, HubLinks) and one.alive for one in gc.get_objects())

@@ -12,15 +12,15 @@ from typing import Any
 
 import numpy as np
 
+from cugraph_ws.accelerators.hub.exchange import HubRankExchange
+from cugraph_ws.accelerators.hub.messages import HostHub, segment_size
 from cugraph_ws.backends.cuda.graph import DeviceGraph
 from cugraph_ws.backends.cuda.rows import VertexOrder
-from cugraph_ws.dask.host_hub import HostHub, segment_size
 from cugraph_ws.dask.nccl import NcclCommunicator
 from cugraph_ws.errors import WorkerLostError
 from cugraph_ws.graph.graph import Graph
-from cugraph_ws.kernels.cuda.layout import BOX_WORDS
+from cugraph_ws.kernels.accelerators.linked.layout import BOX_WORDS
 from cugraph_ws.partition.cut import shard_of
-from cugraph_ws.partition.exchange_times import GPU
 from cugraph_ws.partition.ghosts import order_ghosts
 from cugraph_ws.partition.shard import ShardGraph
 from cugraph_ws.runtime.device import device
@@ -151,8 +151,8 @@ class ThreadQueue:
 class ThreadLinks:
     """Links between threads: an array is sent by being copied into a queue."""
 
-    hub: HostHub | None = None
-    measured = (GPU.byte, GPU.latency)
+    exchange_class: Any = None
+    byte = 4e-12
 
     def __init__(
         self,
@@ -211,6 +211,8 @@ class ThreadLinks:
 class ThreadHubLinks(ThreadLinks):
     """Links between threads through a hub: arrays are copied to segments that all of them read."""
 
+    exchange_class = HubRankExchange
+
     def __init__(
         self,
         comm: ThreadCommunicator,
@@ -223,11 +225,9 @@ class ThreadHubLinks(ThreadLinks):
         self.hub = HostHub(self.queue, comm.rank, comm.size, room)
 
     def post(self, sent: Sequence[Sequence[Any]], taken: Sequence[Sequence[Any]]) -> None:
-        assert self.hub is not None
         self.hub.post(sent, taken)
 
     def gather(self, own: Any, everyone: Any) -> None:
-        assert self.hub is not None
         self.hub.gather(own, everyone)
 
 

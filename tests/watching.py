@@ -40,7 +40,7 @@ def doings() -> list[str]:
             )
             found.append(f"{names.get(number)}: {shown}")
     for links in _links():
-        hub = links.hub
+        hub = getattr(links, "hub", None)
         if hub is not None:
             words = [links._words(rank).tolist() for rank in range(links._size)]
             found.append(

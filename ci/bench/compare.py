@@ -148,7 +148,7 @@ class Calls:
 
             from cugraph_ws.graph.generators import rmat
 
-            edges = rmat(int(name.removeprefix("RMAT")), seed=1)
+            edges = rmat(int(name.removeprefix("RMAT")), seed=1, frame=None)
             ends = xp.stack([edges["source"], edges["destination"]])
         ids = xp.unique(ends, return_inverse=True)[1].reshape(ends.shape)  # 0 … n-1
         weight = 1.0 + ends.sum(axis=0) % 63

@@ -385,7 +385,7 @@ def host_cases(names: Sequence[str], folder: Path | None, most_edges: int) -> It
     for name in names:
         if name.startswith("RMAT"):
             scale = int(name.removeprefix("RMAT"))
-            edges = host_rmat(scale, seed=1)
+            edges = host_rmat(scale, seed=1, frame=None)
             yield Case(
                 f"RMAT {scale} x 16", 1 << scale, edges["source"], edges["destination"], gpu=False
             )

@@ -18,6 +18,8 @@ from cugraph_ws.contract import (
     BetweenSupersteps,
     DeviceLayouts,
     HostGathers,
+    HostLinks,
+    LinkedSupersteps,
     ShardLoops,
     WorkerRequests,
 )
@@ -30,10 +32,13 @@ __all__ = [
     "between_supersteps",
     "device_layouts",
     "enabled",
+    "frontier_loops",
     "host_gathers",
+    "host_links",
     "layout_of",
     "layouts",
     "left_out",
+    "linked_supersteps",
     "program_loops",
     "refuse_left_out",
     "registered",
@@ -48,6 +53,8 @@ ACCELERATORS = {
     "gshards": "cugraph_ws.accelerators.gshards",
     "coalescing": "cugraph_ws.accelerators.coalescing",
     "direct_start": "cugraph_ws.accelerators.direct_start",
+    "hub": "cugraph_ws.accelerators.hub",
+    "linked": "cugraph_ws.accelerators.linked",
 }
 VARIABLE = "CUGRAPH_WS_ACCELERATORS"
 
@@ -152,6 +159,20 @@ def worker_requests() -> WorkerRequests | None:
     return built
 
 
+@cache
+def host_links() -> HostLinks | None:
+    """Return what makes links between GPUs through the memory of their host, None if nothing does."""
+    built: HostLinks | None = _made(each.host_links for each in enabled())
+    return built
+
+
+@cache
+def linked_supersteps() -> LinkedSupersteps | None:
+    """Return what runs supersteps with their exchanges in one launch on each GPU, None if nothing does."""
+    built: LinkedSupersteps | None = _made(each.linked_supersteps for each in enabled())
+    return built
+
+
 def require_agreement(comm: Communicator) -> None:
     """Refuse ranks of which some leave out other accelerators; collective.
 
@@ -192,6 +213,12 @@ def layout_of(name: str) -> Any:
 def program_loops() -> tuple[str, ...]:
     """Return the modules of kernels that every program on the CPU is compiled with, besides the core's."""
     return tuple(loop for accelerator in enabled() for loop in accelerator.program_loops)
+
+
+@cache
+def frontier_loops() -> tuple[str, ...]:
+    """Return the modules of kernels that programs with frontiers on the GPU are compiled with, besides the core's."""
+    return tuple(loop for accelerator in enabled() for loop in accelerator.frontier_loops)
 
 
 @cache

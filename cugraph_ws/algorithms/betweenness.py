@@ -1,7 +1,8 @@
 """Betweenness centrality of vertices and edges: Brandes' algorithm on batches of sources.
 
 A search counts shortest paths level by level; then dependencies are added up from the last level
-back to the first.  A vertex has a row with a column for each source of the batch.
+back to the first.  A vertex has a row with a column for each source of the batch.  On a single CPU
+each thread searches from a source of its own with a queue (or a heap), so that levels cost nothing.
 """
 
 from __future__ import annotations
@@ -29,7 +30,13 @@ from cugraph_ws.algorithms.options import (
     refuse_great,
 )
 from cugraph_ws.algorithms.registry import algorithm
-from cugraph_ws.algorithms.weighted_paths import distances_from, levels_of
+from cugraph_ws.algorithms.weighted_paths import (
+    EXACT,
+    distances_from,
+    inexact,
+    levels_of,
+    too_many_paths,
+)
 from cugraph_ws.arguments import check_count, check_flag
 from cugraph_ws.backends import loops
 from cugraph_ws.errors import InputError
@@ -45,6 +52,7 @@ from cugraph_ws.graph.graph import Graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.runtime.arrays import as_host
 from cugraph_ws.runtime.looks import look
+from cugraph_ws.runtime.threads import number_of_threads, parallel
 
 __all__ = ["Betweenness", "betweenness_centrality", "edge_betweenness_centrality"]
 
@@ -57,6 +65,12 @@ ARCS = 1 << 16  # arcs that are scored at a time
 HIGH = 1e150  # numbers of paths above this are scaled down
 LOW = 1e-305  # and not below this: a vertex that is reached has more than 0 paths
 AT_ONCE = 8  # most batches that a single GPU searches in one
+SCORES = 15  # bytes by vertex of a step on a single CPU, besides its searches
+SEARCH = 33  # bytes of such a search by vertex
+WEIGHTED_SEARCH = 45
+SEARCHES_A_THREAD = (
+    4  # so that threads do not wait for the longest; one a thread above WIDTH threads
+)
 
 
 @algorithm(
@@ -220,6 +234,7 @@ class Betweenness(ArrayLoop):
     outputs: ClassVar = {"betweenness_centrality": False}
     saved: ClassVar = {"score": None}
     finish: Any = None  # called with the part and the edges' values
+    _search_bytes = SEARCH
 
     def __init__(
         self,
@@ -268,9 +283,22 @@ class Betweenness(ArrayLoop):
     def memory(self, sizes: Sizes) -> float:
         """Return the bytes of a batch of sources, or of the edges in the result, whichever are more."""
         rest = ROWS[self.name].of(sizes)
-        width = sizes.columns(min(WIDTH, self._number_of_sources(sizes)), BATCH, rest=rest)
-        most = max(BATCH * width * sizes.vertices, self._edge_bytes(sizes))
+        if sizes.whole and not sizes.on_device:
+            rest += SCORES * sizes.vertices
+        each, width = self._batch(
+            self._number_of_sources(sizes), on_device=sizes.on_device, alone=sizes.whole
+        )
+        width = sizes.columns(width, each, rest=rest)
+        most = max(each * width * sizes.vertices, self._edge_bytes(sizes))
         return max(rest + most, ROWS["scores"].of(sizes))
+
+    def _batch(self, sources: int, *, on_device: bool, alone: bool) -> tuple[int, int]:
+        """Return the bytes of a batch by vertex and source, and most sources of a batch."""
+        if on_device or not alone:
+            return BATCH, max(1, min(WIDTH, sources))
+        threads = number_of_threads()
+        at_once = max(threads, min(SEARCHES_A_THREAD * threads, WIDTH))
+        return self._search_bytes, max(1, min(at_once, sources))
 
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Choose the sources."""
@@ -283,10 +311,17 @@ class Betweenness(ArrayLoop):
         self._vertices = graph.number_of_vertices
         self.near = near = Neighbourhood(graph, on_device=on_device)
         self._score = near.xp.zeros(near.part.size)
-        most = max(1, min(WIDTH, len(self._sources)))
-        self._group = self._width = width_of_batch(near.part, most, BATCH, CELLS, ROWS[self.name])
+        alone = near.part.halo.alone
+        each, most = self._batch(len(self._sources), on_device=on_device, alone=alone)
+        kept = SCORES * near.part.size if alone and not on_device else 0
+        self._group = self._width = width_of_batch(
+            near.part, most, each, CELLS, ROWS[self.name], kept=kept
+        )
         self._arcs = near.xp.zeros(len(near.part.csc.indices) if self._edges else 0)
-        # A single GPU has kernels for whole levels; on ranks and on a CPU they are array operations.
+        self._searches: list[Any] = []
+        if alone and not on_device and not self.converged:
+            self._searches = self._searches_of_one_cpu()
+        # A single GPU has kernels for whole levels; on ranks they are array operations.
         self._alone = on_device and near.part.halo.alone
         self._by_entries = False
         if self._alone:
@@ -302,8 +337,47 @@ class Betweenness(ArrayLoop):
         """Return the sources and the options."""
         return {"sources": self._sources.tolist(), "endpoints": self._endpoints}
 
+    def _searches_of_one_cpu(self) -> list[Any]:
+        """Return what holds the searches of a step."""
+        search, part = loops("betweenness", on_device=False).Search, self.near.part
+        return [search(part, HIGH, LOW) for _ in range(self._width)]
+
+    def _refuse(self, search: Any) -> None:
+        """Raise an error if a search is not exact."""
+
+    def _step_on_one_cpu(self) -> Step | None:
+        """Search from the next sources, each in a thread; return None if array operations are to go on."""
+        numbers = self._sources[self.done : self.done + self._width].tolist()
+        searches = self._searches[: len(numbers)]
+        if not all(
+            parallel(lambda search, number: search.run(number), zip(searches, numbers, strict=True))
+        ):
+            self._arcs, self._searches = self._arcs_by_csc(), []
+            return None
+        score, read = self._score.copy(), 0
+        for search in searches:
+            self._refuse(search)
+            search.add(score, self._endpoints)
+            read += search.reached
+            if self._edges:  # an edge's value is read after the last step alone
+                search.add_to_arcs(self._arcs)
+        self._score = score
+        return self._stepped(len(numbers), read, 0)
+
+    def _stepped(self, sources: int, read: int, bytes_sent: int) -> Step:
+        """Return the step that some sources have taken."""
+        self.done += sources
+        if self.converged:
+            self._end()
+        sources_left = len(self._sources) - self.done
+        return Step(sources_left, read, direction="push", filter="list", bytes_sent=bytes_sent)
+
     def step(self) -> Step:
         """Count the paths from the next sources, and add up the dependencies."""
+        if self._searches:
+            step = self._step_on_one_cpu()
+            if step is not None:
+                return step
         near, part = self.near, self.near.part
         sources = self._sources[self.done : self.done + self._width]
         levels, paths, dependency, shares, read = self._search(sources)
@@ -323,12 +397,7 @@ class Betweenness(ArrayLoop):
             if self._edges:
                 self._score_edges(arcs, levels, paths, shares, columns)
         self._score, self._arcs = score, arcs
-        self.done += len(sources)
-        if self.converged:
-            self._end()
-        read, bytes_sent = part.halo.totals(read)
-        sources_left = len(self._sources) - self.done
-        return Step(sources_left, read, direction="push", filter="list", bytes_sent=bytes_sent)
+        return self._stepped(len(sources), *part.halo.totals(read))
 
     def _search(self, sources: Array) -> tuple[Array, Array, Array, Array, int]:
         """Return levels, numbers of paths, dependencies, dependencies per path, and rows read.
@@ -377,11 +446,17 @@ class Betweenness(ArrayLoop):
             return 1.0 / pairs
         return 1.0 if self.near.part.graph.directed else 0.5
 
+    def _arcs_by_csc(self) -> Array:
+        """Return the values of arcs in the order of the CSC; those of a single CPU are in the CSR's."""
+        if not (self._searches and self._edges):
+            return self._arcs
+        return loops("betweenness", on_device=False).by_csc(self.near.part, self._arcs)
+
     def _end(self) -> None:
         """Pass the edges' values to `finish`."""
         if self.finish is not None:
             factor = self._factor(True) * self._vertices / max(len(self._sources), 1)
-            self.finish(self.near.part, self._arcs * factor)
+            self.finish(self.near.part, self._arcs_by_csc() * factor)
 
     def _count(self, sources: Array) -> tuple[Array, Array, list[Array], list[Array]]:
         """Return levels and numbers of paths by position and source; and the rows of each level.
@@ -508,6 +583,7 @@ class WeightedBetweenness(Betweenness):
 
     name = "weighted_betweenness_centrality"
     reads_weights = True
+    _search_bytes = WEIGHTED_SEARCH
 
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Choose the sources."""
@@ -520,6 +596,20 @@ class WeightedBetweenness(Betweenness):
         refuse_great(graph, float(graph.number_of_vertices))
         super().start(graph, on_device=on_device)
         self._alone = False
+
+    def _searches_of_one_cpu(self) -> list[Any]:
+        """Return what holds the searches of a step."""
+        search, part = loops("betweenness", on_device=False).WeightedSearch, self.near.part
+        _, _, lengths = self.near.folded("out", str(part.graph.weight))
+        return [search(part, lengths) for _ in range(self._width)]
+
+    def _refuse(self, search: Any) -> None:
+        """Raise an error if a search is not exact."""
+        weight = str(self.near.part.graph.weight)
+        if search.greatest >= EXACT and self.near.part.graph.edge_dtype(weight).kind in "iu":
+            raise inexact(weight)
+        if search.most_paths == np.inf:
+            raise too_many_paths()
 
     def _count(self, sources: Array) -> tuple[Array, Array, list[Array], list[Array]]:
         """Return levels and numbers of paths by position and source; and the rows of each level."""

@@ -14,7 +14,7 @@ from cugraph_ws.errors import InputError
 from cugraph_ws.runtime.arrays import all_true, any_true
 from cugraph_ws.runtime.looks import look
 
-__all__ = ["distances_from", "levels_of"]
+__all__ = ["EXACT", "distances_from", "inexact", "levels_of", "too_many_paths"]
 
 Array = Any  # NumPy's or CuPy's
 
@@ -75,11 +75,23 @@ def distances_from(
     if near.part.graph.edge_dtype(weight).kind in "iu":
         owned = distances[: near.part.owned]
         if near.total(any_true((owned >= EXACT) & (owned < np.inf))):
-            raise InputError(
-                f"column {weight!r}: a path is 2**53 or longer, where lengths are no longer exact; scale "
-                "the weights down, or give them as floats, whose sums are rounded"
-            )
+            raise inexact(weight)
     return distances, read
+
+
+def inexact(weight: str) -> InputError:
+    """Return the error for a path along edges of integer lengths that a float64 cannot hold."""
+    return InputError(
+        f"column {weight!r}: a path is 2**53 or longer, where lengths are no longer exact; scale the "
+        "weights down, or give them as floats, whose sums are rounded"
+    )
+
+
+def too_many_paths() -> InputError:
+    """Return the error for numbers of shortest paths beyond a float64."""
+    return InputError(
+        "there are more shortest paths than a float64 can count (1.8e308); use weighted=False"
+    )
 
 
 def levels_of(
@@ -151,9 +163,7 @@ def levels_of(
         front[rows] = final
     owned = slice(0, part.owned)
     if near.total(not all_true(xp.isfinite(paths))):
-        raise InputError(
-            "there are more shortest paths than a float64 can count (1.8e308); use weighted=False"
-        )
+        raise too_many_paths()
     if near.total(any_true((distances[owned] < np.inf) & (levels[owned] < 0))):
         raise InputError(
             f"column {weight!r}: some weights are too small to change a distance; scale or round them"

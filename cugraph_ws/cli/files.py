@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from cugraph_ws.cli.streams import input_file
 from cugraph_ws.errors import FileError
 from cugraph_ws.runtime.warn import warn_caller
 
@@ -23,15 +24,16 @@ def edges_of(job: Job) -> GraphFile:
     """Read a job's edges; an edge without direction is listed once if the graph is undirected."""
     from cugraph_ws.frames.readers import read_graph
 
-    file = read_graph(
-        job.edges,
-        job.format,
-        source=job.source,
-        destination=job.destination,
-        ids="text" if job.ids == "text" else "auto",
-        header=job.header,
-        separator=job.separator,
-    )
+    with input_file(job.edges) as path:
+        file = read_graph(
+            path,
+            job.format,
+            source=job.source,
+            destination=job.destination,
+            ids="text" if job.ids == "text" else "auto",
+            header=job.header,
+            separator=job.separator,
+        )
     return file if job.undirected else file.directed(job.edges)
 
 

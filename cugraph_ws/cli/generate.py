@@ -45,7 +45,7 @@ def _options(function: F) -> F:
             "--output",
             required=True,
             type=A_FILE,
-            help="File to write: .parquet, .csv or .tsv, the last two also with .gz.",
+            help="File to write: .parquet, .csv, .tsv or .jsonl, the last three also with .gz.",
         ),
     ):
         function = option(function)
@@ -122,6 +122,28 @@ def grid(**arguments: Any) -> None:
     Neighbours are joined in both directions.
     """
     _write("grid", **arguments)
+
+
+@generate_group.command("preferential-attachment")
+@click.argument("vertices", type=int)
+@click.option(
+    "--degree", type=int, default=4, show_default=True, help="Number of edges of each new vertex."
+)
+@_options
+def preferential_attachment(**arguments: Any) -> None:
+    """Grow a graph whose new vertices prefer vertices of high degree."""
+    _write("preferential_attachment", **arguments)
+
+
+@generate_group.command("stochastic-blocks")
+@click.argument("sizes", type=int, nargs=-1, required=True)
+@click.option("--within", type=float, required=True, help="Probability of a pair of one block.")
+@click.option("--between", type=float, required=True, help="Probability of a pair of two blocks.")
+@click.option("--directed", is_flag=True, help="Make a directed graph.")
+@_options
+def stochastic_blocks(**arguments: Any) -> None:
+    """Make a graph of blocks of SIZES vertices, which have more edges within than between."""
+    _write("stochastic_blocks", **arguments)
 
 
 def _write(

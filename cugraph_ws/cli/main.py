@@ -7,6 +7,7 @@ does its work, so that `--help` is quick.
 from __future__ import annotations
 
 import io
+import os
 import sys
 import traceback
 from collections.abc import Sequence
@@ -15,11 +16,13 @@ import click
 
 from cugraph_ws.algorithms.registry import ALGORITHMS, GROUPS
 from cugraph_ws.cli import algorithms as cli_algorithms
+from cugraph_ws.cli import doctor as cli_doctor
 from cugraph_ws.cli import generate as cli_generate
 from cugraph_ws.cli import info as cli_info
 from cugraph_ws.cli import run as cli_run
 from cugraph_ws.cli import warm_up as cli_warm_up
 from cugraph_ws.cli.options import Settings, debug_option
+from cugraph_ws.cli.phrasing import flags_of, in_own_words, show_warnings
 from cugraph_ws.errors import CugraphWsError
 from cugraph_ws.runtime.paths import argument_text
 
@@ -31,6 +34,16 @@ OK, FAILED, INTERRUPTED = 0, 1, 130  # click returns 2 for a wrong command line
 
 class GroupedCommands(click.Group):
     """A group whose help lists the algorithms' commands by their groups."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Return the command that is called, and remember its flags for messages."""
+        name, command, rest = super().resolve_command(ctx, args)
+        settings = ctx.find_object(Settings)
+        if settings is not None and command is not None:
+            settings.flags = flags_of(command)
+        return name, command, rest
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write each group's commands, and then all others."""
@@ -55,9 +68,9 @@ class GroupedCommands(click.Group):
 def commands() -> None:
     """Run graph algorithms and your own vertex programs on files of edges.
 
-    Edges are Parquet, Arrow, CSV, SNAP text, Matrix Market, DIMACS, METIS, GraphML, GML or Pajek;
-    text may be compressed.  Results are written with -o to Parquet or CSV, and without it their top
-    rows are shown.
+    Edges are Parquet, Arrow, CSV, SNAP text, JSON lines, Matrix Market, DIMACS, METIS, GraphML, GML or
+    Pajek; text may be compressed; - is standard input.  Results are written with -o to Parquet, CSV or
+    JSON lines, with -o - to standard output, and without it their top rows are shown.
 
     \b
     Exit codes: 0 success; 1 error in the input, the output or the run;
@@ -70,6 +83,7 @@ for _command in (
     cli_run.run_command,
     cli_generate.generate_group,
     cli_info.info_command,
+    cli_doctor.doctor_command,
     cli_warm_up.warm_up_command,
 ):
     commands.add_command(_command)
@@ -84,11 +98,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     arguments : sequence of str, optional
         The words after the program's name; by default those of this process.
     """
-    sys.exit(_exit_code(arguments))
-
-
-def _exit_code(arguments: Sequence[str] | None) -> int:
     settings = Settings()
+    show_warnings(PROGRAM, settings)
+    sys.exit(_exit_code(arguments, settings))
+
+
+def _exit_code(arguments: Sequence[str] | None, settings: Settings | None = None) -> int:
+    settings = settings or Settings()
     _let_output_pass()
     if arguments is None:
         arguments = [argument_text(word) for word in sys.argv[1:]]
@@ -99,6 +115,9 @@ def _exit_code(arguments: Sequence[str] | None) -> int:
         return error.exit_code
     except (click.Abort, KeyboardInterrupt) as error:  # click turns Ctrl-C into Abort
         return _failed(error.__cause__ or error, INTERRUPTED, settings)
+    except BrokenPipeError:  # whoever reads the output, such as head, has enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
     except Exception as error:  # any error gives the user one line
         return _failed(error, FAILED, settings)
     return code if isinstance(code, int) else OK  # click's own for --help, --version
@@ -119,6 +138,8 @@ def _failed(error: BaseException, code: int, settings: Settings) -> int:
         line = line or "interrupted"
     elif not isinstance(error, CugraphWsError):
         line = f"internal error: {type(error).__name__}: {line} (--debug shows where)"
+    else:
+        line = in_own_words(line, settings.flags)
     click.echo(f"{PROGRAM}: {line}", err=True)
     return code
 

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from cugraph_ws.algorithms.registry import described
+from cugraph_ws.cli.status import bytes_of, stage
+from cugraph_ws.cli.streams import STANDARD, input_file
 from cugraph_ws.execution.options import (
     Choice,
     Count,
@@ -66,6 +68,7 @@ class Settings:
     """Settings of the whole command line."""
 
     debug: bool = False
+    flags: dict[str, str] = field(default_factory=dict)  # of the command that is called
 
 
 def _remember_debug(context: click.Context, option: click.Parameter, value: bool) -> None:
@@ -112,6 +115,7 @@ class Job:
     quiet: bool
     rows: int
     output: Path | None
+    output_format: str
     workers: int | None
     scheduler: str | None
     tls_ca: Path | None
@@ -123,7 +127,15 @@ class Job:
         """Check that all outputs can be written, before anything is read."""
         from cugraph_ws.frames.writers import check_writable
 
-        if self.output is not None:
+        if STANDARD == self.edges == self.vertices:
+            raise click.UsageError(
+                "EDGES and --vertices are both -; only one can be standard input"
+            )
+        if self.on_cluster and STANDARD in (self.edges, self.output):
+            raise click.UsageError(
+                "a cluster reads and writes folders; give their names instead of -"
+            )
+        if self.output is not None and self.output != STANDARD:
             self.check_output(self.output)
         if self.trace is not None:
             self._refuse_input(self.trace)
@@ -223,7 +235,8 @@ class Job:
             from cugraph_ws.cli.cluster import cluster_graph
 
             return cluster_graph(self, attributes, weighted=weighted)
-        file = edges_of(self)
+        with stage(self, "reading", str(self.edges), bytes_of(self.edges), "bytes"):
+            file = edges_of(self)
         edges = file.edges
         weight = self.weight_column(edges.column_names, weighted)
         have = [name for name in self.wanted(attributes, weight) if name in edges.column_names]
@@ -237,17 +250,18 @@ class Job:
             if name in edges.column_names
         ]
         vertices = vertices_of(self, file)
-        return Graph(
-            edges,
-            _one_or_list(self.source),
-            _one_or_list(self.destination),
-            weight,
-            directed=not self.undirected,
-            vertices=vertices,
-            attributes=have,
-            duplicates=self.duplicates,  # type: ignore[arg-type]  # click has checked the choice
-            self_loops=self.self_loops,  # type: ignore[arg-type]
-        )
+        with stage(self, "building", "the graph", edges.num_rows, "edges"):
+            return Graph(
+                edges,
+                _one_or_list(self.source),
+                _one_or_list(self.destination),
+                weight,
+                directed=not self.undirected,
+                vertices=vertices,
+                attributes=have,
+                duplicates=self.duplicates,  # type: ignore[arg-type]  # click has checked the choice
+                self_loops=self.self_loops,  # type: ignore[arg-type]
+            )
 
     @functools.cached_property
     def options(self) -> Options:
@@ -361,7 +375,8 @@ class Job:
 
         naming = (self.source, ("vertex",)) if id_columns == ("vertex",) else (id_columns,)
         names = [name for names in naming for name in names]
-        return read_frame(path, ids=self.id_kind, id_columns=names)
+        with input_file(path) as file:
+            return read_frame(file, ids=self.id_kind, id_columns=names)
 
     @property
     def id_kind(self) -> IdKind:
@@ -494,6 +509,7 @@ FORMATS = _choice(
         "gml",
     ),
     "pajek",
+    "jsonl",
 )
 DUPLICATES = _choice("keep", "sum", "min", "max", "mean", "first", "error")
 
@@ -609,8 +625,15 @@ OUTPUT_OPTIONS = (
         "--output",
         type=A_FILE,
         metavar="FILE",
-        help="Write the result: .parquet, .csv or .tsv, the last two also with .gz; a cluster "
-        "writes a folder.",
+        help="Write the result: .parquet, .csv, .tsv or .jsonl, the last three also with .gz; - for "
+        "standard output; a cluster writes a folder.",
+    ),
+    click.option(
+        "--output-format",
+        type=_choice("csv", "tsv", "jsonl", "parquet"),
+        default="csv",
+        show_default=True,
+        help="Format of standard output (-o -).",
     ),
     debug_option,
 )
@@ -652,7 +675,7 @@ def job_options(command: F) -> Callable[..., Any]:
     for decorate in (*GRAPH_OPTIONS, *RUN_OPTIONS, *CLUSTER_OPTIONS, *OUTPUT_OPTIONS):
         holder = decorate(lambda: None)
         common += holder.__click_params__  # type: ignore[attr-defined]  # where click keeps them
-    edges = click.Argument(["edges"], type=A_FILE)
+    edges = click.Argument(["edges"], type=A_FILE)  # - for standard input
     own_parameters = getattr(command, "__click_params__", [])
     wrapped.__click_params__ = [*reversed(common), *own_parameters, edges]  # type: ignore[attr-defined]
     return wrapped

@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from cugraph_ws.cli.status import stage
+from cugraph_ws.cli.streams import STANDARD, write_output
+
 if TYPE_CHECKING:
     import pyarrow as pa
 
@@ -33,6 +36,9 @@ def deliver(job: Job, frame: pa.Table, rank_by: str | None = None) -> None:
     from cugraph_ws.cli.folders import ranked, top_rows
     from cugraph_ws.frames.base import is_dask_frame
 
+    if job.output == STANDARD:
+        write_output(frame, f".{job.output_format}")
+        return
     if job.output is not None:
         _write(job, frame, job.output)
         return
@@ -53,10 +59,12 @@ def _write(job: Job, frame: Any, path: Path) -> None:
     from cugraph_ws.frames.writers import write_frame
 
     if is_dask_frame(frame):
-        rows = write_folder(frame, path)
+        with stage(job, "writing", str(path), 0, "rows"):
+            rows = write_folder(frame, path)
     else:
-        write_frame(frame, path)
         rows = frame.num_rows
+        with stage(job, "writing", str(path), rows, "rows"):
+            write_frame(frame, path)
     say(job, f"{rows:,} rows in {path}")
 
 

@@ -510,7 +510,7 @@ def _graph(task: Task, columns: Sequence[str]) -> Any:
     from cugraph_ws.graph.generators import rmat
     from cugraph_ws.graph.graph import Graph
 
-    random = rmat(vertices=VERTICES, edges=EDGES, seed=1)
+    random = rmat(vertices=VERTICES, edges=EDGES, seed=1, frame=None)
     everyone = np.arange(VERTICES)
     hub = np.full(VERTICES, HUB)
     source = np.concatenate([random["source"], everyone, hub])

@@ -1,12 +1,14 @@
 """Accelerators: code beside the core that makes runs shorter, and that the library works without.
 
-The core has five places where an accelerator may step in, at most one at each:
+The core has seven places where an accelerator may step in, at most one at each:
 
 - between the supersteps of a vertex program: `BetweenSupersteps`;
 - in gathers of all vertices over the CSC on the CPU: `HostGathers`;
 - as other layouts of the arcs for such gathers on the GPU: `DeviceLayouts`;
 - in the place of a vertex program's loop on the shards of a cluster: `ShardLoops`;
-- between a cluster's client and its workers, before the scheduler: `WorkerRequests`.
+- between a cluster's client and its workers, before the scheduler: `WorkerRequests`;
+- as links between the GPUs of one host that need not address each other: `HostLinks`;
+- in the place of supersteps of a frontier, and their exchanges, on GPUs that address each other: `LinkedSupersteps`.
 
 The core asks for what is registered there by `provider("accelerators")`, and knows these protocols only.
 """
@@ -30,10 +32,13 @@ __all__ = [
     "DeviceLayouts",
     "HostGathers",
     "HostGathersOfRun",
+    "HostLinks",
     "HostSums",
     "Layout",
     "LayoutChoice",
     "LayoutCost",
+    "LinkedRun",
+    "LinkedSupersteps",
     "ShardLoops",
     "StartedBetweenSupersteps",
     "StartedRun",
@@ -67,7 +72,10 @@ class Accelerator:
         For each field of a `Plan`, the values that ask for this accelerator by name.
     program_loops : tuple of str
         Modules of `kernels/accelerators` that every program on the CPU is compiled with.
-    between_supersteps, host_gathers, device_layouts, shard_loops, worker_requests : callable, optional
+    frontier_loops : tuple of str
+        The same of programs on the GPU whose states are changed by compare-and-swap.
+    between_supersteps, host_gathers, device_layouts, shard_loops : callable, optional
+    worker_requests, host_links, linked_supersteps : callable, optional
         Return what steps in at the place.
     """
 
@@ -78,11 +86,14 @@ class Accelerator:
     page: str
     asked_by: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     program_loops: tuple[str, ...] = ()
+    frontier_loops: tuple[str, ...] = ()
     between_supersteps: Callable[[], BetweenSupersteps] | None = None
     host_gathers: Callable[[], HostGathers] | None = None
     device_layouts: Callable[[], DeviceLayouts] | None = None
     shard_loops: Callable[[], ShardLoops] | None = None
     worker_requests: Callable[[], WorkerRequests] | None = None
+    host_links: Callable[[], HostLinks] | None = None
+    linked_supersteps: Callable[[], LinkedSupersteps] | None = None
 
 
 # ------------------------------------------------------------------------------ between supersteps
@@ -444,3 +455,72 @@ class WorkerRequests(Protocol):
         seconds : float
             How long to wait for the answers.
         """
+
+
+class HostLinks(Protocol):
+    """Makes links between the GPUs of one host, which need not address each other, and may be one GPU."""
+
+    def __call__(self, comm: Any, addresses: Sequence[str], /) -> Any:
+        """Return `Links` between the GPUs of all ranks; collective.
+
+        Parameters
+        ----------
+        comm : DaskCommunicator
+        addresses : sequence of str
+            The workers, by rank.
+
+        Raises
+        ------
+        EngineError
+            On all ranks, if they cannot be made.
+        WorkerLostError
+            If a rank is lost.
+        """
+
+
+class LinkedMemory(Protocol):
+    """Memory of all ranks' GPUs that each can address."""
+
+    def begin(self, run: str) -> None:
+        """Set the current run; collective."""
+
+    def ring(self) -> None:
+        """Make kernels that wait for a lost rank end; called from any thread."""
+
+    def close(self) -> None:
+        """Give the memory back."""
+
+
+class LinkedRun(Protocol):
+    """Supersteps of one run's frontiers on GPUs that address each other."""
+
+    @property
+    def exchange_class(self) -> Any:
+        """The `RankExchange` that completes what launches leave."""
+
+    def plan(self, plan: Any, bound: Any, arcs: int, direction: str) -> Any:
+        """Return the plan of a run.
+
+        Parameters
+        ----------
+        plan : CudaPlanner
+            Its plan on one GPU.
+        bound : BoundProgram
+        arcs : int
+            Number of arcs of the graph.
+        direction : str
+            The direction that the caller asks for.
+        """
+
+    def executor(self, bound: Any, part: Any, **options: Any) -> Executor:
+        """Return the executor of a rank; collective."""
+
+
+class LinkedSupersteps(Protocol):
+    """Runs supersteps of frontiers, with their exchanges, in one launch on each GPU."""
+
+    def open(self, comm: Any) -> LinkedMemory | None:
+        """Return memory of all ranks' GPUs, None if one cannot address another's; collective."""
+
+    def of_run(self, links: Any, options: Any) -> LinkedRun | None:
+        """Return the supersteps of a run over `Links`, None if the options ask for others."""

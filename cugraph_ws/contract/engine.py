@@ -80,8 +80,8 @@ class Choice:
     ----------
     direction : {"gather", "pull", "push", "fused", "scatter"}
         `gather`: every vertex reads all in-neighbours.  `pull`: every vertex reads its active
-        in-neighbours.  `push`: active vertices update their out-neighbours.  `fused`: the same for
-        several supersteps in one call.  `scatter`: through inboxes, each message once.
+        in-neighbours.  `push`: active vertices update their out-neighbours.  `scatter`: through
+        inboxes, each message once.  `fused`: either of the two for several supersteps in one call.
     supersteps : int
         Maximum number of supersteps in a fused call.
     number : int

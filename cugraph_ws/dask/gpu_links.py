@@ -9,9 +9,7 @@ from concurrent.futures import Future
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
-from cugraph_ws.dask.gpu_window import GpuWindow
 from cugraph_ws.dask.heartbeat import Heartbeat
-from cugraph_ws.runtime.communicator import Hub
 
 if TYPE_CHECKING:
     from cugraph_ws.dask.worker import DaskCommunicator
@@ -43,15 +41,14 @@ class GpuLinks:
         Raises an error if the run cannot continue; called while waiting.
     alive : bool
         Whether the links can still be used.
-    window : GpuWindow or None
-        Memory of all ranks' GPUs that each can address.
-    hub : Hub or None
-        Host memory through which all arrays are sent.
-    measured : (float, float) or None
-        See `Links`; set by `cluster_scan`.
+    window : object or None
+        Memory of all ranks' GPUs that each can address; see `cugraph_ws.contract.LinkedSupersteps`.
+    exchange_class, byte
+        See `Links`.
     """
 
-    measured: tuple[float, float] | None = None
+    exchange_class: Any = None
+    byte: float
 
     def __init__(self, comm: DaskCommunicator, addresses: Sequence[str]) -> None:
         from cupy.cuda import Event, get_current_stream
@@ -61,8 +58,7 @@ class GpuLinks:
         self.check: Callable[[], None] = comm.check
         self.alive = True
         self._lost: Exception | None = None  # why the links can no longer be used
-        self.window: GpuWindow | None = None
-        self.hub: Hub | None = None
+        self.window: Any = None
         self._heartbeat = Heartbeat(comm, addresses)
         self._heartbeat.watch(self._fail)
         try:

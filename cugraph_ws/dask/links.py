@@ -15,11 +15,12 @@ from contextlib import contextmanager
 from typing import Any
 
 from cugraph_ws.dask.gpu_links import GpuLinks
-from cugraph_ws.dask.hub_links import HubLinks, on_one_host
 from cugraph_ws.dask.nccl import NcclCommunicator, NcclLinks
 from cugraph_ws.errors import CugraphWsError, EngineError
 from cugraph_ws.runtime.communicator import Communicator, WantedLinks
+from cugraph_ws.runtime.dispatch import provider
 from cugraph_ws.runtime.driver import installed_gpus
+from cugraph_ws.runtime.host import host
 
 __all__ = ["LinkPool", "make_links"]
 
@@ -35,17 +36,17 @@ def make_links(comm: Any, addresses: Sequence[str], wanted: WantedLinks = "auto"
     addresses : sequence of str
         The workers, by rank.
     wanted : {"auto", "nccl", "hub"}
-        "auto" is the hub if all ranks are on one host and two share a GPU, which NCCL refuses;
+        "auto" goes through host memory if all ranks are on one host and two share a GPU, which NCCL refuses;
         otherwise NCCL.  "hub" is NCCL if ranks are on several hosts.
 
     Returns
     -------
-    NcclLinks or HubLinks
+    NcclLinks, or links through host memory
 
     Raises
     ------
     EngineError
-        If a worker has no GPU, or the hub cannot be made.
+        If a worker has no GPU, or links through host memory cannot be made.
     WorkerLostError
         If a rank is lost.
     """
@@ -54,11 +55,24 @@ def make_links(comm: Any, addresses: Sequence[str], wanted: WantedLinks = "auto"
             f"links={wanted!r} needs a GPU on each worker, and one has none; leave it out"
         )
     gpus = _gpus(comm, addresses)
-    if wanted == "nccl" or not on_one_host(comm):
+    if wanted == "nccl" or not _on_one_host(comm):
         return NcclLinks(comm, addresses)
     is_shared = "" not in gpus and len(set(gpus)) < comm.size
-    links = HubLinks if wanted == "hub" or is_shared else NcclLinks
-    return links(comm, addresses)
+    if wanted != "hub" and not is_shared:
+        return NcclLinks(comm, addresses)
+    host_links = provider("accelerators").host_links()
+    if host_links is None:
+        raise EngineError(
+            f"links={wanted!r}: {'two workers share a GPU, and ' * is_shared}the accelerator for links through "
+            "the host's memory is left out by CUGRAPH_WS_ACCELERATORS; unset it, or give each worker a GPU of its own"
+        )
+    links: GpuLinks = host_links(comm, addresses)
+    return links
+
+
+def _on_one_host(comm: Communicator) -> bool:
+    """Return whether all ranks are on one host; collective."""
+    return len({tuple(identity) for identity in comm.allgather(list(host()))}) == 1
 
 
 def _gpus(comm: Communicator, addresses: Sequence[str]) -> list[str]:

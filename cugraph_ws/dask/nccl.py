@@ -18,10 +18,10 @@ import msgpack  # type: ignore[import-untyped]
 import numpy as np
 
 from cugraph_ws.dask.gpu_links import GpuLinks
-from cugraph_ws.dask.gpu_window import first_serial, open_window
 from cugraph_ws.errors import WorkerLostError
 from cugraph_ws.runtime.communicator import Communicator, Links, plain
 from cugraph_ws.runtime.device import device
+from cugraph_ws.runtime.dispatch import provider
 
 if TYPE_CHECKING:
     from cugraph_ws.dask.worker import DaskCommunicator
@@ -30,6 +30,7 @@ __all__ = ["NcclCommunicator", "NcclLinks"]
 
 INLINE = 1 << 14  # bytes of host arrays within one message
 KIND = re.compile(r"[<>|=]?[biufc?]\d*")  # numeric dtypes, as NumPy writes them
+BY_NVLINK, BY_NETWORK = 4e-12, 1e-10  # seconds per byte between GPUs of one host, and between hosts
 PATIENCE = 5.0  # seconds after which links are aborted even if a thread is still calling them
 
 
@@ -47,12 +48,14 @@ class NcclLinks(GpuLinks):
         name = comm.allgather(bytes(nccl.get_unique_id()) if comm.rank == 0 else b"")[0]
         self._nccl = nccl
         self._links = self._made(partial(nccl.NcclCommunicator, comm.size, name, comm.rank))
-        self.window = open_window(comm)
+        linked = provider("accelerators").linked_supersteps()
+        self.window = None if linked is None else linked.open(comm)
+        self.byte = BY_NETWORK if self.window is None else BY_NVLINK
 
     def begin(self, run: str) -> None:
         """Set the current run; collective."""
         if self.window is not None:
-            self.window.serial = first_serial(run)
+            self.window.begin(run)
         super().begin(run)
 
     def post(self, outgoing: Sequence[Sequence[Any]], incoming: Sequence[Sequence[Any]]) -> None:

@@ -68,8 +68,6 @@ def probe_rank(context: RankContext, wanted: Engine = "auto") -> dict[str, Any]:
         links = _links(comm)
         comm.allgather(None)
         plugin = rank_plugin()
-        for rank, (rate, latency) in links.items():
-            plugin.measured[context.addresses[rank]] = 1 / rate, latency
         own_gpus = all(engine_of(everyone, rank) == "cuda" for rank in range(comm.size))
         if own_gpus and engine == "cuda" and comm.size > 1:
             with plugin.links.lend(comm, context.addresses, context.run) as linked:
@@ -181,7 +179,7 @@ def between_gpus(comm: NcclCommunicator) -> dict[int, tuple[float, float]]:
     Parameters
     ----------
     comm : NcclCommunicator
-        Its links keep the rate and latency of the slowest pair, so that all ranks have the same.
+        Its links keep the rate of the slowest pair, so that all ranks have the same.
 
     Returns
     -------
@@ -206,16 +204,7 @@ def between_gpus(comm: NcclCommunicator) -> dict[int, tuple[float, float]]:
         if partner != comm.rank:
             measured[partner] = GPU_SIZE / max(took[1], 1e-9), took[0]
         comm.allgather(None)  # wait, so that no rank sends while another pair measures
-    slowest = comm.allgather(
-        [
-            max(1 / rate for rate, _ in measured.values()),
-            max(latency for _, latency in measured.values()),
-        ]
-    )
-    comm.links.measured = (
-        max(seconds_per_byte for seconds_per_byte, _ in slowest),
-        max(latency for _, latency in slowest),
-    )
+    comm.links.byte = max(comm.allgather(max(1 / rate for rate, _ in measured.values())))
     return measured
 
 

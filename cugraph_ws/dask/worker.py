@@ -107,9 +107,6 @@ class RankPlugin(WorkerPlugin):
         Links between this worker's GPU and others.
     started : StartedTasks
         Work that began by a direct task start.
-    measured : dict
-        For the address of another worker: seconds per byte and per message sent to it, as measured
-        by `cluster_scan`.
     programs : dict
         Cached programs by their pickled form, the latest last.  Results of binding are cached with
         the program.
@@ -120,7 +117,6 @@ class RankPlugin(WorkerPlugin):
 
     def __init__(self) -> None:
         self.shards: dict[Any, Any] = {}
-        self.measured: dict[str, tuple[float, float]] = {}
         self.events: dict[Any, tuple[str, Any]] = {}
 
     def setup(self, worker: Worker) -> None:
@@ -402,14 +398,6 @@ class DaskCommunicator:
             return None
         in_use: int = psutil.Process().memory_info().rss
         return max(0, int(limit * share) - in_use)
-
-    @property
-    def measured(self) -> dict[int, tuple[float, float]] | None:
-        """Seconds per byte and per message to each other rank; None if not all are known."""
-        known = self._plugin.measured
-        if not all(self._addresses[rank] in known for rank in self._others):
-            return None
-        return {rank: known[self._addresses[rank]] for rank in self._others}
 
     @property
     def transport(self) -> Transport:

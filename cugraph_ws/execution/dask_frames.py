@@ -11,7 +11,7 @@ from typing import Any, TypeVar, cast
 from cugraph_ws.arguments import check_columns
 from cugraph_ws.execution.keywords import refuse_unknown, with_own_names
 from cugraph_ws.execution.options import Options, options_of
-from cugraph_ws.frames.base import is_dask_frame
+from cugraph_ws.frames.base import is_dask_frame, table_if_stream
 from cugraph_ws.runtime.dispatch import provider
 
 __all__ = ["accepts_dask_frames"]
@@ -46,6 +46,12 @@ def accepts_dask_frames(function: Function) -> Function:
             options = with_own_names(function, options, program)
             refuse_unknown(function, options)
         graph: Any = arguments[place] if len(arguments) > place else options.get("graph")
+        given, graph = graph, table_if_stream(graph)
+        if graph is not given:
+            if len(arguments) > place:
+                arguments = (*arguments[:place], graph, *arguments[place + 1 :])
+            else:
+                options["graph"] = graph
         if not is_dask_frame(graph) and not _is_partitioned(graph):
             return function(*arguments, **options)
         bound = signature.bind(*arguments, **options)

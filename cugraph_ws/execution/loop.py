@@ -62,8 +62,6 @@ class Step:
         superstep has left it.
     exchange : sequence of str
         What the messages between ranks consisted of, for each superstep or for all; see `Trace`.
-    predicted : float
-        Seconds that the exchange was predicted to take.
     """
 
     active: int
@@ -82,7 +80,6 @@ class Step:
     phase: str = ""
     extrapolated: bool = False
     exchange: Sequence[str] = ("",)
-    predicted: float = 0.0
 
 
 NO_EDGE_STATE = (
@@ -256,8 +253,8 @@ class Result(ReadableResult, Generic[FrameT]):
         Why the run ended.
     trace : DataFrame
         One row per superstep: superstep, direction, filter, active, edges, milliseconds,
-        residual, bytes_sent, bytes_useful, partitions, fused, layout, extrapolated, exchange,
-        predicted; for phases also phase.  `Trace` describes them.
+        residual, bytes_sent, bytes_useful, partitions, fused, layout, extrapolated, exchange;
+        for phases also phase.  `Trace` describes them.
     synchronous : bool
         Whether the states are those after `iterations` supersteps, each of which read only the
         states after the previous one.  If not, messages were taken out of order: the fixpoint is

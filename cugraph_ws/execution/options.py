@@ -251,8 +251,8 @@ class Plan(_Checked):
     exchange : {"auto", "vr", "ms", "all"}
         What partitions send each other [3]_: the boundary vertices that have changed (`vr`, Vertex
         Refinement), all boundary vertices (`ms`, the maximal subset), or all owned vertices (`all`, a
-        baseline).  By default the choice that is predicted to take the least time, from the rates of links
-        (measured by `ws.cluster_scan`) and of packing, and from the last supersteps; the trace shows it.
+        baseline).  By default `ms` if every superstep computes all vertices; else the message of fewest bytes
+        of `vr`, `ms` and a bit for each boundary vertex with one value; the trace shows it.
     layout : {"auto", "csc", "tiles", "gshards", "windows"}
         How arcs are stored for supersteps in which every vertex gathers.  `csc`: by destination. `tiles`, on
         a CPU: by ranges of destinations and of sources that fit into a core's cache; results are the same

@@ -54,6 +54,8 @@ class ProgressUpdate:
     seconds: float
 
 
+STARTING = "starting; a program's first run compiles it"
+
 Progress = bool | Literal["always"] | Callable[[ProgressUpdate], Any]
 """False: show nothing; True: a line on a terminal; "always": also lines into a pipe; or a callback."""
 
@@ -133,7 +135,7 @@ class BarReporter(ThrottledReporter):
             console=Console(stderr=True),
             transient=True,
         )
-        self.task = self.bar.add_task(name, total=None, facts="")
+        self.task = self.bar.add_task(name, total=None, facts=STARTING)
         self.share = Share()
 
     def __enter__(self) -> Self:

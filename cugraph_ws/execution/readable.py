@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from cugraph_ws.arguments import listed
+from cugraph_ws.errors import InputError
 from cugraph_ws.frames import conversions
 from cugraph_ws.frames.base import is_dask_frame
 from cugraph_ws.graph.methods import table_of
+from cugraph_ws.runtime.dispatch import provider
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,9 +46,16 @@ class ReadableResult:
         frame = self.frame
         return frame.slice(0, n) if isinstance(frame, pa.Table) else frame.head(n)
 
+    __iter__ = None  # a result is no sequence of rows
+
     def __getitem__(self, column: Any) -> Any:
         """Return a column of the frame, or a frame of several."""
         frame = self.frame
+        names = list(getattr(frame, "column_names", frame.columns))
+        if isinstance(column, str) and column not in names:
+            raise InputError(
+                f"the result has no column {column!r}; its columns are {listed(names)}"
+            )
         several = isinstance(column, list) and isinstance(frame, pa.Table)
         return frame.select(column) if several else frame[column]
 
@@ -63,6 +74,30 @@ class ReadableResult:
     def to_cudf(self) -> Any:
         """Return the frame as one of cuDF; a Dask frame's partitions are brought together here."""
         return conversions.to_cudf(self.frame)
+
+    def plot(self, column: str | None = None, file: str | Path | None = None) -> Any:
+        """Draw how the values of a column are distributed, beside the frontier of each superstep.
+
+        Numbers are drawn as the share of vertices that have at least each value, on logarithmic scales if they
+        differ much; ids, text, and columns such as `labels` and `partition` as the sizes of groups.
+
+        Parameters
+        ----------
+        column : str, optional
+            By default the first column beside the ids.
+        file : path, optional
+            Where to save the picture: .png, .svg or .pdf.
+
+        Returns
+        -------
+        ndarray of two matplotlib Axes
+
+        Raises
+        ------
+        InputError
+            If Matplotlib is not installed, there is no such column, or the frame is on a cluster.
+        """
+        return provider("pictures of results").plot_result(self, column, file)
 
     def _repr_html_(self) -> str:
         facts = {

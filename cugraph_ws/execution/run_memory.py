@@ -74,6 +74,11 @@ class GraphSizes(Sizes):
     graph: Any = None
     least: bool = True
 
+    @property
+    def whole(self) -> bool:
+        """Whether they are not those of a rank's share."""
+        return bool(self.graph.whole)
+
     def longest_row(self) -> int:
         """Arcs of the longest row of in-neighbours."""
         return int(self.graph.in_degrees.max(initial=0))

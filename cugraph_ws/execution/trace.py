@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import cycle
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 __all__ = ["Trace"]
 
 T = TypeVar("T")
+
+# Okabe and Ito, "Color universal design", 2008: of directions and filters
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9")
 
 
 @dataclass
@@ -50,8 +54,6 @@ class Trace:
         What the messages between partitions consisted of: "vr", changed vertices of a boundary; "ms", all
         vertices of a boundary; "all", all owned vertices; "bits", a bit for each vertex of a boundary and one
         value.  If messages differ, for example "vr+ms".  Empty if nothing was sent.
-    predicted : list of float
-        Milliseconds that the exchange, with packing and unpacking, was predicted to take.
     phase : list of str or None
         In a run of several phases: the phase of the superstep.
     """
@@ -70,7 +72,6 @@ class Trace:
     layout: list[str] = field(default_factory=list)
     extrapolated: list[bool] = field(default_factory=list)
     exchange: list[str] = field(default_factory=list)
-    predicted: list[float] = field(default_factory=list)
     phase: list[str] | None = None
 
     def add(self, step: Step, seconds: float, holders: int) -> None:
@@ -105,7 +106,6 @@ class Trace:
         self.layout.extend([step.layout] * count)
         self.extrapolated.extend([False] * (count - 1) + [step.extrapolated])
         self.exchange.extend(_each(step.exchange, count))
-        self.predicted.extend([1000.0 * step.predicted / count] * count)
         if self.phase is not None:
             self.phase.extend([step.phase] * count)
 
@@ -127,7 +127,6 @@ class Trace:
             "layout": self.layout,
             "extrapolated": np.array(self.extrapolated, np.bool_),
             "exchange": self.exchange,
-            "predicted": np.array(self.predicted, np.float64),
             **named,
         }
 
@@ -162,12 +161,15 @@ class Trace:
         ]
         steps, active = np.array(self.superstep), np.array(self.active)
         axes.plot(steps, active, color="lightgrey", zorder=1)
-        for mode in dict.fromkeys(modes):
+        for mode, paint in zip(dict.fromkeys(modes), cycle(COLOURS)):
             chosen = np.array([direction == mode for direction in modes])
-            axes.scatter(steps[chosen], active[chosen], s=12, label=mode, zorder=2)
+            axes.scatter(steps[chosen], active[chosen], s=12, c=paint, label=mode, zorder=2)
         axes.set(xlabel="superstep", ylabel="active vertices", yscale="symlog")
+        axes.set_ylim(0, 3 * active.max(initial=1))
+        axes.xaxis.get_major_locator().set_params(integer=True)
+        axes.yaxis.set_major_formatter("{x:,.0f}")
         if modes:
-            axes.legend()
+            axes.legend(frameon=False, fontsize=8)
         return axes
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import logging
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -33,9 +34,9 @@ from cugraph_ws.graph.footprints import Sizes
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.cut import own_constants
 from cugraph_ws.partition.exchange import Exchange
-from cugraph_ws.partition.exchange_times import names_of
 from cugraph_ws.partition.part import Part
 from cugraph_ws.partition.shard import ShardGraph
+from cugraph_ws.partition.ways import names_of
 from cugraph_ws.program.binding import BoundProgram, bind, program_on
 from cugraph_ws.program.combines import out_of_range
 from cugraph_ws.program.edge_program import EdgeProgram
@@ -49,6 +50,8 @@ from cugraph_ws.runtime.looks import without_looks
 from cugraph_ws.runtime.saved_state import SavedState
 
 __all__ = ["VertexLoop", "as_columns"]
+
+LOG = logging.getLogger("cugraph_ws")
 
 
 class VertexLoop(Loop):
@@ -250,6 +253,11 @@ class VertexLoop(Loop):
             set_up_run.executor,
             set_up_run.exchange,
         )
+        strategy = self._plan.strategy
+        LOG.debug(
+            "%s on the %s: %s, layout %s (%s)",
+            self.name, self.engine, strategy.schedule, strategy.layout, strategy.why,
+        )  # fmt: skip
         self._jumps = None
         if bound.program.jumps:
             on_device = self.engine == "cuda"
@@ -398,7 +406,6 @@ class VertexLoop(Loop):
             exchanges=counts.exchanges,
             extrapolated=replaced,
             exchange=[names_of(ways) if ways else "" for ways in counts.ways or [traffic.ways]],
-            predicted=traffic.predicted,
         )
 
     def _step_in(self, before: float) -> bool:

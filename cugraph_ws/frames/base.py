@@ -24,6 +24,7 @@ import pyarrow.compute as pc
 
 from cugraph_ws.arguments import listed, shown
 from cugraph_ws.errors import InputError
+from cugraph_ws.frames.lazy import computed, is_stream, table_of_stream
 from cugraph_ws.frames.objects import from_objects
 from cugraph_ws.runtime.dispatch import provider
 
@@ -43,6 +44,7 @@ __all__ = [
     "on_host",
     "open_frame",
     "open_values",
+    "table_if_stream",
     "without_mask",
 ]
 
@@ -404,17 +406,30 @@ def is_frame(data: Any) -> bool:
     return hasattr(type(_unwrap(data)), "columns")  # of the type: a lazy frame would compute them
 
 
-def open_frame(data: Any, argument: str, *, on_device: bool = False) -> Frame:
+def table_if_stream(data: Any) -> Any:
+    """Return the rows of a stream of record batches as a table, and anything else as it is."""
+    if is_frame(data) or not hasattr(data, "__arrow_c_stream__"):
+        return data
+    return table_of_stream(data)
+
+
+def open_frame(
+    data: Any, argument: str, *, on_device: bool = False, columns: Sequence[str] | None = None
+) -> Frame:
     """Recognise a frame.
 
     Parameters
     ----------
-    data : pandas, Polars or cuDF DataFrame, or PyArrow Table
-        A `cudf.pandas` proxy is opened as the frame behind it; a Frame is returned as it is.
+    data : pandas, Polars or cuDF DataFrame, PyArrow Table, Polars LazyFrame, or relation
+        A `cudf.pandas` proxy is opened as the frame behind it; a Frame is returned as it is.  A
+        LazyFrame becomes a Polars DataFrame; a relation of DuckDB, a table of Ibis and other
+        objects with `columns` and `__arrow_c_stream__` become Arrow tables.
     argument : str
         The caller's name for it, for errors.
     on_device : bool
         Whether columns of a cuDF frame stay on the device; else it is copied to the host.
+    columns : sequence of str, optional
+        The columns that are computed of a lazy frame; by default all.
 
     Returns
     -------
@@ -436,12 +451,19 @@ def open_frame(data: Any, argument: str, *, on_device: bool = False) -> Frame:
     if isinstance(data, pa.RecordBatch):
         data = pa.Table.from_batches([data])
     try:
-        table = nw.from_native(data, eager_only=True)
-        table.columns  # noqa: B018 - reading them refuses two of one name
+        table: Any = nw.from_native(data, pass_through=True)
+        if table is data and is_frame(data) and hasattr(data, "__arrow_c_stream__"):
+            data = pa.table(data)  # of a library that narwhals does not know
+            table = nw.from_native(data)
     except TypeError:
         raise InputError(_not_a_frame(data, argument)) from None
     except ValueError as error:  # two columns have the same name
         raise InputError(f"{argument}: {error}; rename the columns") from error
+    if isinstance(table, nw.LazyFrame) and not is_dask_frame(data):
+        table = computed(table, argument, columns)
+        data = table.to_native()
+    if not isinstance(table, nw.DataFrame):
+        raise InputError(_not_a_frame(data, argument))
     backend = table.implementation.value
     if backend not in ("pandas", "polars", "pyarrow"):
         raise InputError(
@@ -499,6 +521,8 @@ def open_values(data: Any, argument: str, *, on_device: bool = False) -> Column:
         return _numbers(data, argument, argument)
     if isinstance(data, (str, bytes, Mapping)):
         raise InputError(f"{argument}={shown(data)}: give a list, an array or a Series of values")
+    if not hasattr(data, "__iter__"):
+        raise InputError(f"{argument}={shown(data)} is one value; give a list: [{shown(data)}]")
     try:
         values = from_objects(list(data))
     except _UNREADABLE as error:
@@ -584,14 +608,20 @@ def _not_a_frame(data: Any, argument: str) -> str:
         )
     elif hasattr(data, "tocoo"):
         remedy = "Graph.from_matrix(matrix) takes sparse matrices"
+    elif is_stream(data):
+        remedy = "pyarrow.table(data) makes one: a stream can be read only once"
     elif isinstance(data, (Mapping, list, tuple)):
         remedy = "pandas.DataFrame(data), polars.DataFrame(data) or pyarrow.table(data) makes one"
-    elif hasattr(data, "collect"):
-        remedy = "it is lazy: .collect() it"
     elif hasattr(data, "compute"):
         remedy = "it is lazy: .compute() it"
     elif isinstance(data, (str, os.PathLike)):
         remedy = "read the file first, for example by pandas.read_parquet"
+    elif data is None:
+        remedy = "give a frame with a row for each edge"
+    elif hasattr(data, "to_frame"):
+        remedy = "give the frame that the column is of"
+    elif hasattr(data, "vertex_frame"):
+        remedy = "it is a graph: give a frame of its rows, such as graph.edges or a result"
     else:
         remedy = _OF_GRAPHS.get(type(data).__module__.partition(".")[0], "convert it")
     return f"{argument}: {_KINDS} is needed, not {kind}; {remedy}"

@@ -18,13 +18,13 @@ __all__ = ["FORMATS", "SUFFIXES", "find_format", "refuse_binary", "refuse_unlike
 
 FORMATS = (
     *("parquet", "arrow", "csv", "tsv", "snap", "matrix-market", "dimacs", "metis", "graphml"),
-    *("gml", "pajek"),
+    *("gml", "pajek", "jsonl"),
 )
 SUFFIXES = {
     ".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow", ".ipc": "arrow",
     ".csv": "csv", ".tsv": "tsv", ".mtx": "matrix-market", ".gr": "dimacs", ".dimacs": "dimacs",
     ".col": "dimacs", ".clq": "dimacs", ".graph": "metis", ".metis": "metis", ".graphml": "graphml",
-    ".gml": "gml", ".net": "pajek", ".pajek": "pajek",
+    ".gml": "gml", ".net": "pajek", ".pajek": "pajek", ".jsonl": "jsonl", ".ndjson": "jsonl",
 }  # fmt: skip
 COMPRESSED = (".gz", ".bz2", ".zst", ".lz4", ".xz")
 MOST_COLUMNS = 4  # of a list of edges: two ids, a weight and a time
@@ -36,6 +36,7 @@ BEGINNINGS = {
     "dimacs": rb"(?:c(?:[ \t].*)?\r?\n|\s)*p\s+\w+\s+\d+\s+\d+",
     "graphml": rb"(?:\s|\xef\xbb\xbf|<\?.*?\?>|<!(?:.|\n)*?>)*<(?:\w+:)?graphml\b",
     "gml": SKIPPED + rb'(?:(?:Creator|Version|comment|label)\s+(?:"[^"]*"|\S+)\s+)*graph\s*\[',
+    "jsonl": rb'(?:\s|\xef\xbb\xbf)*\{\s*"[^\n[{]*\}[ \t]*(?:\n|$)',
     "pajek": SKIPPED + rb"\*(?i:vertices|network|arcs|edges|arcslist|edgeslist|matrix)\b",
 }
 
@@ -68,8 +69,8 @@ OTHERS = (
     Other("HDF5", ".h5 .hdf5 .hdf", rb"\x89HDF\r\n\x1a\n", "write its edges by pandas.read_hdf(path).to_parquet"),
     Other("Excel", ".xlsx .xls .xlsm .ods", rb"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1|PK\x03\x04(?:.|\n){26,60}(?:\[Content_Types\]|xl/|mimetypeapplication)",
           "save the sheet as CSV"),
-    Other("JSON", ".json .jsonl .ndjson .geojson", rb'(?:\s|\xef\xbb\xbf)*(?:\{\s*["}]|\[\s*[\[{"\d\]])',
-          "make a CSV or Parquet file with columns source and destination, for example by pandas.read_json"),
+    Other("JSON", ".json .geojson", rb'(?:\s|\xef\xbb\xbf)*(?:\{\s*["}]|\[\s*[\[{"\d\]])',
+          "write an object with source and destination in each line (.jsonl), or a CSV or Parquet file"),
     Other("SQLite", ".sqlite .sqlite3 .db", rb"SQLite format 3\0", "export the table of edges as CSV"),
     Other("a zip archive", ".zip", rb"PK[\x03\x05]", "unpack it, and give the file in it"),
     Other("a NumPy archive", ".npz .npy", rb"\x93NUMPY", "load it in Python: Graph.from_matrix and Graph.from_arrays take what is in it"),
@@ -125,6 +126,8 @@ def find_format(path: Path, head: bytes) -> str | None:
         If the file has a format that is not read.
     """
     suffix, text = suffixes(path), with_line_feeds(head)
+    if SUFFIXES.get(suffix) == "jsonl":
+        return "jsonl"
     for name, beginning in BEGINNINGS.items():
         if re.match(beginning, text):
             return name

@@ -33,6 +33,7 @@ from cugraph_ws.frames.formats import (
 from cugraph_ws.frames.gml import read_gml
 from cugraph_ws.frames.graph_file import GraphFile
 from cugraph_ws.frames.graphml import read_graphml
+from cugraph_ws.frames.json_lines import read_json_lines
 from cugraph_ws.frames.matrix_market import read_matrix_market
 from cugraph_ws.frames.metis import read_metis
 from cugraph_ws.frames.pajek import read_pajek
@@ -83,6 +84,7 @@ def read_graph(
           of `source` and `destination`, or words above numbers.
         - matrix-market: square coordinate matrices; an entry is an edge from its row to its column.
         - dimacs: problems sp, max, edge, col and tw.  metis: adjacency lists, with weights.
+        - jsonl: an object in each line, with the ends of an edge under the names of the columns.
         - graphml, gml, pajek: one graph, with the attributes of its edges.
 
     source, destination : sequence of str
@@ -142,7 +144,7 @@ def read_frame(
     ids: IdKind = "auto",
     id_columns: Sequence[str] = ("vertex",),
 ) -> pa.Table:
-    """Read a file of vertices or pairs of them, in parquet, arrow, csv, tsv or snap.
+    """Read a file of vertices or pairs of them, in parquet, arrow, csv, tsv, snap or jsonl.
 
     Parameters
     ----------
@@ -196,6 +198,9 @@ def _read(path: str | Path, format: str | None, wanted: Wanted) -> GraphFile:  #
             return NUMBERED[kind](text, wanted.names)
         if kind in NAMED:
             return NAMED[kind](text, wanted.names, text_ids=wanted.text)
+        if kind == "jsonl":
+            id_columns = [name for names in wanted.pairs for name in names]
+            return GraphFile(read_json_lines(text, id_columns, text_ids=wanted.text))
         return _read_rows(text, kind or text.kind(wanted), wanted, detected=not rows_of_cells)
 
 

@@ -1,4 +1,4 @@
-"""Writes frames and edges to Parquet or CSV, atomically."""
+"""Writes frames and edges to Parquet, CSV or JSON lines, atomically."""
 
 from __future__ import annotations
 
@@ -12,12 +12,16 @@ import pyarrow as pa
 from pyarrow import csv
 
 from cugraph_ws.errors import FileError, InputError
+from cugraph_ws.frames.json_lines import JsonLinesWriter
 from cugraph_ws.runtime.atomic_files import new_beside, replacing, sweep
 from cugraph_ws.runtime.paths import native_path
 
-__all__ = ["check_writable", "write_chunks", "write_frame"]
+__all__ = ["check_writable", "write_chunks", "write_frame", "write_stream"]
 
-OUTPUTS = (".parquet", ".pq", ".csv", ".tsv", ".csv.gz", ".tsv.gz")
+OUTPUTS = (
+    *(".parquet", ".pq", ".csv", ".tsv", ".csv.gz", ".tsv.gz"),
+    *(".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz"),
+)
 
 
 def check_writable(path: str | Path, *, any_name: bool = False) -> Path:
@@ -63,7 +67,7 @@ def write_frame(frame: Any, path: str | Path) -> None:
     ----------
     frame : pandas, Polars, PyArrow or cuDF frame
     path : str or Path
-        .parquet, .csv or .tsv; the last two also with .gz.
+        .parquet, .csv, .tsv or .jsonl; the last three also with .gz.
 
     Raises
     ------
@@ -77,8 +81,29 @@ def write_frame(frame: Any, path: str | Path) -> None:
         raise InputError(
             f"{type(frame).__name__} is not a frame; give one of pandas, Polars, PyArrow or cuDF"
         ) from None
-    with _errors_of(path), replacing(path) as file, _writer(path, file, table.schema) as writer:
+    with (
+        _errors_of(path),
+        replacing(path) as file,
+        _writer(_suffix(path), file, table.schema) as writer,
+    ):
         writer.write_table(table)
+
+
+def write_stream(frame: Any, stream: IO[bytes], suffix: str) -> None:
+    """Write a frame to an open stream.
+
+    Parameters
+    ----------
+    frame : pandas, Polars, PyArrow or cuDF frame
+    stream : binary file
+        Stays open.
+    suffix : str
+        The format, as the suffix of a file has it.
+    """
+    table = nw.from_native(frame, eager_only=True).to_arrow()
+    with _writer(suffix, stream, table.schema) as writer:
+        writer.write_table(table)
+    stream.flush()
 
 
 def write_chunks(chunks: Iterable[Mapping[str, Any]], path: str | Path) -> int:
@@ -105,7 +130,11 @@ def write_chunks(chunks: Iterable[Mapping[str, Any]], path: str | Path) -> int:
     tables = (pa.table(dict(chunk)) for chunk in chunks)
     first = next(tables)
     rows: int = first.num_rows
-    with _errors_of(path), replacing(path) as file, _writer(path, file, first.schema) as writer:
+    with (
+        _errors_of(path),
+        replacing(path) as file,
+        _writer(_suffix(path), file, first.schema) as writer,
+    ):
         writer.write_table(first)
         for table in tables:
             writer.write_table(table)
@@ -134,22 +163,28 @@ def _errors_of(path: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _writer(path: Path, file: IO[bytes], schema: pa.Schema) -> Iterator[Any]:
-    """Open a writer of the file's format on an open file."""
-    suffix = _suffix(path)
+def _writer(suffix: str, file: IO[bytes], schema: pa.Schema) -> Iterator[Any]:
+    """Open a writer of a format on an open file."""
     if suffix in (".parquet", ".pq"):
         from pyarrow import parquet
 
         with parquet.ParquetWriter(file, schema, compression="zstd") as writer:
             yield writer
         return
-    options = csv.WriteOptions(delimiter="\t" if ".tsv" in suffix else ",")
     with ExitStack() as open_:
         stream: Any = file
         if suffix.endswith(".gz"):
             plain = open_.enter_context(pa.PythonFile(_Kept(file), mode="w"))
             stream = open_.enter_context(pa.CompressedOutputStream(plain, "gzip"))
-        yield open_.enter_context(csv.CSVWriter(stream, schema, write_options=options))
+        yield open_.enter_context(_rows_writer(suffix, stream, schema))
+
+
+def _rows_writer(suffix: str, stream: Any, schema: pa.Schema) -> Any:
+    """Return a writer of rows of text on an open stream."""
+    if "json" in suffix:
+        return JsonLinesWriter(stream)
+    options = csv.WriteOptions(delimiter="\t" if ".tsv" in suffix else ",")
+    return csv.CSVWriter(stream, schema, write_options=options)
 
 
 class _Kept:

@@ -55,7 +55,7 @@ Loops = Literal["keep", "drop", "error"]
 
 
 def column_names(frame: Any) -> list[Any]:
-    """Return the names of a frame's columns; empty if it is not a frame, or is lazy.
+    """Return the names of a frame's columns; empty if it is not a frame.
 
     Parameters
     ----------
@@ -65,8 +65,11 @@ def column_names(frame: Any) -> list[Any]:
     -------
     list
     """
-    if hasattr(frame, "collect"):  # the columns of a lazy frame are not known yet
-        return []
+    if hasattr(frame, "collect_schema"):  # a lazy frame's `columns` would warn
+        try:
+            return list(frame.collect_schema().names())
+        except Exception:  # reading the frame says what is wrong with it
+            return []
     names = getattr(frame, "column_names", None)  # a PyArrow table's; others have `columns`
     names = getattr(frame, "columns", ()) if names is None else names
     return list(names) if isinstance(names, Iterable) else []
@@ -236,7 +239,8 @@ def read_edges(
     consume: bool,
 ) -> ReadEdges:
     """Check an edge frame, number its vertices and group its edges; see `Graph`."""
-    frame = open_frame(edges, "edges", on_device=True)
+    used = [*sources, *destinations, *carried]
+    frame = open_frame(edges, "edges", on_device=True, columns=used)
     extra = None
     if vertices is not None:
         extra = open_frame(vertices, "vertices", on_device=frame.on_device)
@@ -292,7 +296,7 @@ def read_edges(
     if self_loops != "keep":
         loops = _refuse_or_drop_loops(numbered, values, self_loops, numbered_vertices)
     if consume:
-        frame.release([*sources, *destinations, *carried])
+        frame.release(used)
     del frame
     low, table, size = numbered.low, numbered.table, numbered.numbering.size
     ends = numbered.columns

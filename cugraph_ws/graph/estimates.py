@@ -19,7 +19,7 @@ from cugraph_ws.arguments import (
     shown,
 )
 from cugraph_ws.errors import InputError
-from cugraph_ws.frames.base import open_frame
+from cugraph_ws.frames.base import open_frame, table_if_stream
 from cugraph_ws.frames.ids import agree, read_ids
 from cugraph_ws.graph.edges import AUTO, named_columns, weight_column
 from cugraph_ws.graph.footprints import (
@@ -66,7 +66,7 @@ def estimate_memory(
     ----------
     edges : frame, optional
         An edge frame.  If it has no columns `source` and `destination`, only its number of rows is
-        used.
+        used.  A stream that can be read once is used up.
     source, destination : str or sequence of str
         Id columns of the frame.
     weight : str or None
@@ -118,6 +118,7 @@ def estimate_memory(
     """
     check_choice("engine", engine, ("cpu", "cuda"))
     check_choice("layout", layout, ("csc", "gshards", "windows"))
+    edges = table_if_stream(edges)
     if layout != "csc" and engine == "cpu":
         raise InputError(f"layout={layout!r} is for GPUs; give engine='cuda', or leave it out")
     check_columns(source, destination, weight, directed)
@@ -159,10 +160,8 @@ def estimate_memory(
             counted = FLOATS
         columns = _count(attributes)
         sizes = _expected(number_of_edges, number_of_vertices, counted, columns, dense, text_bytes)
-    if engine == "cuda":
-        estimate = _on_device(sizes, directed, layout)
-    else:
-        estimate = _on_host(sizes, directed)
+    on_device = engine == "cuda"
+    estimate = _on_device(sizes, directed, layout) if on_device else _on_host(sizes, directed)
     if loop is None:
         return estimate
     run = loop.memory(
@@ -174,7 +173,7 @@ def estimate_memory(
             weight_type=sizes.weight_type.name,
             id_bytes=sum(shape.each if shape.each else 8 for shape in sizes.ids),
             longest=sizes.longest,
-            on_device=engine == "cuda",
+            on_device=on_device,
         )
     )
     return replace(estimate, run=int(run))

@@ -327,6 +327,11 @@ class Sizes:
         return self.weight_type if self.weighted else ""
 
     @property
+    def whole(self) -> bool:
+        """Whether they are not those of a rank's share."""
+        return True
+
+    @property
     def cast_weights(self) -> int:
         """Bytes of the weights as floats, if they are not: what a loop on the CPU that reads floats copies."""
         if self.on_device or self.edge_type("weight") in ("", "float64"):

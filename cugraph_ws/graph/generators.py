@@ -1,4 +1,4 @@
-"""Random graphs from a seed: R-MAT, Kronecker, Erdős-Rényi and grids.
+"""Random graphs from a seed: R-MAT, Kronecker, Erdős-Rényi, grids, growing graphs and graphs of blocks.
 
 Every edge is a function of the seed and its number, so a graph is the same on any number of
 threads and in chunks of any size.  `chunks` makes graphs that are larger than memory.
@@ -6,19 +6,30 @@ threads and in chunks of any size.  `chunks` makes graphs that are larger than m
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from cugraph_ws.arguments import shown
 from cugraph_ws.errors import InputError
 from cugraph_ws.graph import recipes
+from cugraph_ws.runtime.extras import import_optional
 
-__all__ = ["CHUNK", "chunks", "erdos_renyi", "grid", "kronecker", "rmat"]
+__all__ = [
+    "CHUNK",
+    "chunks",
+    "erdos_renyi",
+    "framed",
+    "grid",
+    "kronecker",
+    "preferential_attachment",
+    "rmat",
+    "stochastic_blocks",
+]
 
 CHUNK = 1 << 22
 """Edges in a chunk: 64 MiB of ids."""
 
-FRAMES = ("pandas", "polars", "pyarrow")
+FRAMES = ("pandas", "polars", "pyarrow", "cudf")
 
 
 def rmat(
@@ -32,7 +43,7 @@ def rmat(
     edges: int | None = None,
     seed: int = 0,
     weights: recipes.Weights = None,
-    frame: str | None = None,
+    frame: str | None = "pandas",
 ) -> Any:
     """Generate a directed R-MAT graph: few hubs, many vertices of low degree.
 
@@ -57,12 +68,12 @@ def rmat(
     weights : (low, high), optional
         Adds a column of uniform weights: int64 including both ends if both are integers, else
         float64 in [low, high).
-    frame : {"pandas", "polars", "pyarrow"}, optional
-        Return a frame of this kind; by default a dict of NumPy arrays.
+    frame : {"pandas", "polars", "pyarrow", "cudf"} or None
+        Kind of the result; None for a dict of NumPy arrays.
 
     Returns
     -------
-    dict of ndarray, or frame
+    DataFrame, Table or dict of ndarray
         Columns source and destination (int64), and weight if requested.
 
     Raises
@@ -75,12 +86,18 @@ def rmat(
     Chakrabarti, Zhan and Faloutsos, "R-MAT: A recursive model for graph mining", SDM 2004.
     Khorasani, Gupta and Bhuyan, "Scalable SIMD-efficient graph processing on GPUs", PACT 2015
     (PaRMAT, which likewise takes any number of vertices and edges).
+
+    Examples
+    --------
+    >>> import cugraph_ws as ws
+    >>> len(ws.datasets.rmat(10, 8, seed=1))
+    8192
     """
     recipe = recipes.rmat(
         scale, edge_factor, a=a, b=b, c=c, vertices=vertices, edges=edges, seed=seed,
         weights=weights,
     )  # fmt: skip
-    return _framed(recipe.make(0, recipe.slots), frame)
+    return framed(recipe.make(0, recipe.slots), frame)
 
 
 def kronecker(
@@ -90,7 +107,7 @@ def kronecker(
     permute: bool = True,
     seed: int = 0,
     weights: recipes.Weights = (0.0, 1.0),
-    frame: str | None = None,
+    frame: str | None = "pandas",
 ) -> Any:
     """Generate a graph as the Graph 500 benchmark defines it.
 
@@ -110,12 +127,12 @@ def kronecker(
         The same seed gives the same graph on any machine.
     weights : (low, high), optional
         As for `rmat`; None for no weights.
-    frame : {"pandas", "polars", "pyarrow"}, optional
-        Return a frame of this kind; by default a dict of NumPy arrays.
+    frame : {"pandas", "polars", "pyarrow", "cudf"} or None
+        Kind of the result; None for a dict of NumPy arrays.
 
     Returns
     -------
-    dict of ndarray, or frame
+    DataFrame, Table or dict of ndarray
         Columns source and destination (int64), and weight unless it is None.
 
     Raises
@@ -126,9 +143,15 @@ def kronecker(
     References
     ----------
     The Graph 500 Steering Committee, "Graph 500 Benchmark Specification", https://graph500.org
+
+    Examples
+    --------
+    >>> import cugraph_ws as ws
+    >>> list(ws.datasets.kronecker(5, 4).columns)
+    ['source', 'destination', 'weight']
     """
     recipe = recipes.kronecker(scale, edge_factor, permute=permute, seed=seed, weights=weights)
-    return _framed(recipe.make(0, recipe.slots), frame)
+    return framed(recipe.make(0, recipe.slots), frame)
 
 
 def erdos_renyi(
@@ -139,7 +162,7 @@ def erdos_renyi(
     directed: bool = True,
     seed: int = 0,
     weights: recipes.Weights = None,
-    frame: str | None = None,
+    frame: str | None = "pandas",
 ) -> Any:
     """Generate a graph with edges drawn uniformly from all pairs of different vertices.
 
@@ -161,23 +184,29 @@ def erdos_renyi(
         The same seed gives the same graph on any machine.
     weights : (low, high), optional
         As for `rmat`.
-    frame : {"pandas", "polars", "pyarrow"}, optional
-        Return a frame of this kind; by default a dict of NumPy arrays.
+    frame : {"pandas", "polars", "pyarrow", "cudf"} or None
+        Kind of the result; None for a dict of NumPy arrays.
 
     Returns
     -------
-    dict of ndarray, or frame
+    DataFrame, Table or dict of ndarray
         Columns source and destination (int64), and weight if requested.
 
     Raises
     ------
     InputError
         If an argument is out of range.
+
+    Examples
+    --------
+    >>> import cugraph_ws as ws
+    >>> len(ws.datasets.erdos_renyi(100, 250))
+    250
     """
     recipe = recipes.erdos_renyi(
         vertices, edges, probability=probability, directed=directed, seed=seed, weights=weights
     )
-    return _framed(recipe.make(0, recipe.slots), frame)
+    return framed(recipe.make(0, recipe.slots), frame)
 
 
 def grid(
@@ -187,7 +216,7 @@ def grid(
     drop: float = 0.0,
     seed: int = 0,
     weights: recipes.Weights = None,
-    frame: str | None = None,
+    frame: str | None = "pandas",
 ) -> Any:
     """Generate a grid of vertices, each joined to its neighbours in both directions.
 
@@ -203,21 +232,136 @@ def grid(
         The same seed gives the same graph on any machine.
     weights : (low, high), optional
         As for `rmat`; each directed edge has its own weight.
-    frame : {"pandas", "polars", "pyarrow"}, optional
-        Return a frame of this kind; by default a dict of NumPy arrays.
+    frame : {"pandas", "polars", "pyarrow", "cudf"} or None
+        Kind of the result; None for a dict of NumPy arrays.
 
     Returns
     -------
-    dict of ndarray, or frame
+    DataFrame, Table or dict of ndarray
         Columns source and destination (int64), and weight if requested.
 
     Raises
     ------
     InputError
         If an argument is out of range.
+
+    Examples
+    --------
+    >>> import cugraph_ws as ws
+    >>> len(ws.datasets.grid(3, 4))
+    34
     """
     recipe = recipes.grid(rows, columns, drop=drop, seed=seed, weights=weights)
-    return _framed(recipe.make(0, recipe.slots), frame)
+    return framed(recipe.make(0, recipe.slots), frame)
+
+
+def preferential_attachment(
+    vertices: int,
+    degree: int = 4,
+    *,
+    seed: int = 0,
+    weights: recipes.Weights = None,
+    frame: str | None = "pandas",
+) -> Any:
+    """Generate a graph that grows: each new vertex prefers vertices of high degree.
+
+    Vertex v > 0 has `degree` edges to earlier vertices, each chosen with a probability in proportion
+    to its degree.  Parallel edges occur, self-loops do not.
+
+    Parameters
+    ----------
+    vertices : int
+        Number of vertices, numbered from 0 in the order in which they came; at most 2**31.
+    degree : int
+        Number of edges of each new vertex.
+    seed : int
+        The same seed gives the same graph on any machine.
+    weights : (low, high), optional
+        As for `rmat`.
+    frame : {"pandas", "polars", "pyarrow", "cudf"} or None
+        Kind of the result; None for a dict of NumPy arrays.
+
+    Returns
+    -------
+    DataFrame, Table or dict of ndarray
+        Columns source and destination (int64), and weight if requested.
+
+    Raises
+    ------
+    InputError
+        If an argument is out of range.
+
+    References
+    ----------
+    Barabási and Albert, "Emergence of scaling in random networks", Science 286, 1999.
+
+    Examples
+    --------
+    >>> import cugraph_ws as ws
+    >>> len(ws.datasets.preferential_attachment(100, 3))
+    297
+    """
+    recipe = recipes.preferential_attachment(vertices, degree, seed=seed, weights=weights)
+    return framed(recipe.make(0, recipe.slots), frame)
+
+
+def stochastic_blocks(
+    sizes: Sequence[int],
+    within: float,
+    between: float,
+    *,
+    directed: bool = False,
+    seed: int = 0,
+    weights: recipes.Weights = None,
+    frame: str | None = "pandas",
+) -> Any:
+    """Generate a graph of blocks, whose pairs are edges more often within a block than between blocks.
+
+    There are no parallel edges and no self-loops.
+
+    Parameters
+    ----------
+    sizes : list of int
+        Number of vertices of each block, at most 1,000 blocks.  Vertices are numbered from 0, block
+        by block.
+    within, between : float
+        Probability that a pair of vertices of the same block, or of two blocks, is an edge.
+    directed : bool
+        False: unordered pairs, each listed once with the smaller vertex as its source.
+    seed : int
+        The same seed gives the same graph on any machine.
+    weights : (low, high), optional
+        As for `rmat`.
+    frame : {"pandas", "polars", "pyarrow", "cudf"} or None
+        Kind of the result; None for a dict of NumPy arrays.
+
+    Returns
+    -------
+    DataFrame, Table or dict of ndarray
+        Columns source and destination (int64), and weight if requested.
+
+    Raises
+    ------
+    InputError
+        If an argument is out of range.
+
+    References
+    ----------
+    Holland, Laskey and Leinhardt, "Stochastic blockmodels: first steps", Social Networks 5, 1983.
+
+    Examples
+    --------
+    Two blocks of three, complete and apart:
+
+    >>> import cugraph_ws as ws
+    >>> edges = ws.datasets.stochastic_blocks([3, 3], 1.0, 0.0)
+    >>> ws.weakly_connected_components(edges)["labels"].tolist()
+    [0, 0, 0, 3, 3, 3]
+    """
+    recipe = recipes.stochastic_blocks(
+        sizes, within, between, directed=directed, seed=seed, weights=weights
+    )
+    return framed(recipe.make(0, recipe.slots), frame)
 
 
 def chunks(generator: str, size: int = CHUNK, **parameters: Any) -> Iterator[recipes.Arrays]:
@@ -225,7 +369,7 @@ def chunks(generator: str, size: int = CHUNK, **parameters: Any) -> Iterator[rec
 
     Parameters
     ----------
-    generator : {"rmat", "kronecker", "erdos_renyi", "grid"}
+    generator : {"rmat", "kronecker", "erdos_renyi", "grid", "preferential_attachment", "stochastic_blocks"}
         The function that defines the graph.
     size : int
         Edges per chunk; chunks of a grid have fewer if edges are left out.
@@ -253,21 +397,30 @@ def chunks(generator: str, size: int = CHUNK, **parameters: Any) -> Iterator[rec
     return (recipe.make(first, min(first + size, recipe.slots)) for first in starts)
 
 
-def _framed(arrays: recipes.Arrays, frame: str | None) -> Any:
+def framed(arrays: recipes.Arrays, frame: str | None) -> Any:
+    """Return columns as a frame.
+
+    Parameters
+    ----------
+    arrays : dict of ndarray
+    frame : {"pandas", "polars", "pyarrow", "cudf"} or None
+        Kind of the frame; None for the arrays themselves.
+
+    Returns
+    -------
+    DataFrame, Table or dict of ndarray
+
+    Raises
+    ------
+    InputError
+        If there is no such kind, or its library is not installed.
+    """
     if frame is None:
         return arrays
-    if frame == "pandas":
-        import pandas as pd
-
-        return pd.DataFrame(arrays)
-    if frame == "polars":
-        import polars as pl
-
-        return pl.DataFrame(arrays)
-    if frame == "pyarrow":
-        import pyarrow as pa
-
-        return pa.table(arrays)
-    raise InputError(
-        f"frame is {shown(frame)}; choose one of: {', '.join(FRAMES)}, or None for NumPy arrays"
-    )
+    if frame not in FRAMES:
+        raise InputError(
+            f"frame is {shown(frame)}; choose one of: {', '.join(FRAMES)}, or None for NumPy arrays"
+        )
+    remedy = "install it, or choose another kind of frame, such as 'pyarrow' or None"
+    library = import_optional(frame, f"frame={frame!r}", remedy)
+    return library.table(arrays) if frame == "pyarrow" else library.DataFrame(arrays)

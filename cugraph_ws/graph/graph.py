@@ -9,6 +9,8 @@ first needed.
 from __future__ import annotations
 
 import inspect
+import logging
+import time
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, cast, get_args
@@ -19,7 +21,7 @@ import numpy.typing as npt
 from cugraph_ws.arguments import check_choice, check_columns, check_flag, is_label, shown
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames.arrays import edges_of_arrays, edges_of_matrix
-from cugraph_ws.frames.base import is_dask_frame
+from cugraph_ws.frames.base import is_dask_frame, table_if_stream
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph import exports
 from cugraph_ws.graph.adjacency import Adjacency
@@ -50,6 +52,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Adjacency", "Duplicates", "Graph", "as_graph", "check_as_built"]
 
+LOG = logging.getLogger("cugraph_ws")
+
 Array = npt.NDArray[Any]
 Balance = Literal["even", "auto"] | Sequence[float]
 # Arguments of other libraries, and what they are here.
@@ -73,9 +77,12 @@ class Graph(GraphView[FrameT], GraphMethods[FrameT]):
 
     Parameters
     ----------
-    edges : pandas, Polars, cuDF or Dask DataFrame, or PyArrow Table
+    edges : pandas, Polars, cuDF or Dask DataFrame, PyArrow Table, or another frame
         One row for each edge.  For a Dask frame, each worker of the current client's cluster
-        builds a shard, and results are Dask frames.
+        builds a shard, and results are Dask frames.  A Polars LazyFrame is computed, only the
+        columns that are read, and results are Polars DataFrames.  So are a relation of DuckDB and a
+        table of Ibis; for these, and for every other object with `__arrow_c_stream__`, such as a
+        `pyarrow.RecordBatchReader`, results are Arrow tables.
     source, destination : str or sequence of str
         The id columns of the edges' ends: integers, strings, bytes, categoricals, timestamps,
         dates or durations; several columns form one id.  Column names of pandas and cuDF frames
@@ -167,6 +174,8 @@ class Graph(GraphView[FrameT], GraphMethods[FrameT]):
         check_choice("self_loops", self_loops, get_args(Loops))
         check_columns(source, destination, weight, directed, attributes)
         check_flag("consume", consume)
+        begun = time.perf_counter()
+        edges, vertices = table_if_stream(edges), table_if_stream(vertices)
         weight = weight_column(edges, weight, source, destination)
         names, carried = named_columns(source, destination, weight, attributes)
         check_duplicates(duplicates, carried)
@@ -197,6 +206,10 @@ class Graph(GraphView[FrameT], GraphMethods[FrameT]):
             self._merge(duplicates)
         if not directed and (pairs := self.own_both_ways):
             warn_of_pairs(pairs, self._edges)
+        LOG.info(
+            "built a graph of %d vertices and %d edges in %.3f s",
+            size, self._edges, time.perf_counter() - begun,
+        )  # fmt: skip
 
     @classmethod
     def from_arrays(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,9 +21,10 @@ Arrays = dict[str, npt.NDArray[Any]]
 Integers = npt.NDArray[np.int64]
 Weights = tuple[float, float] | None
 
-EDGES, WEIGHTS, DROP, PERMUTATION, PAIRS = range(5)  # random number streams of one seed
+EDGES, WEIGHTS, DROP, PERMUTATION, PAIRS, CELLS = range(6)  # random number streams of one seed
 MOST_VERTICES = 2**62
 MOST_PAIRED = 2**31  # vertices whose pairs can be numbered in 62 bits
+MOST_BLOCKS = 1000
 PIECES = 4  # per thread, so that a slow thread does not delay the others
 
 
@@ -177,11 +178,81 @@ def grid(
     return Recipe(fill, 4 * rows * columns, seed, weights)
 
 
+def preferential_attachment(
+    vertices: int, degree: int = 4, *, seed: int = 0, weights: Weights = None
+) -> Recipe:
+    vertices = whole(vertices, "vertices", 1, MOST_PAIRED)
+    degree = whole(degree, "degree", 1, MOST_PAIRED)
+    seed, weights = _seed(seed), _weights(weights)
+    key = kernels.key_of(seed, EDGES)
+
+    def fill(source: Integers, destination: Integers, first: int, lo: int, hi: int) -> None:
+        kernels.preferential_edges(source, destination, first, lo, hi, key, degree)
+
+    return Recipe(fill, (vertices - 1) * degree, seed, weights)
+
+
+def stochastic_blocks(
+    sizes: Sequence[int],
+    within: float,
+    between: float,
+    *,
+    directed: bool = False,
+    seed: int = 0,
+    weights: Weights = None,
+) -> Recipe:
+    try:
+        blocks = [whole(size, "a size of `sizes`", 0, MOST_PAIRED) for size in sizes]
+    except TypeError:
+        raise InputError(f"sizes is {shown(sizes)}: give a list of whole numbers") from None
+    if len(blocks) > MOST_BLOCKS or sum(blocks) > MOST_PAIRED:
+        raise InputError(
+            f"sizes has {len(blocks):,} blocks with {sum(blocks):,} vertices: give at most "
+            f"{MOST_BLOCKS:,} blocks and {MOST_PAIRED:,} vertices"
+        )
+    within = _number(within, "within", 0.0, 1.0)
+    between = _number(between, "between", 0.0, 1.0)
+    seed, weights = _seed(seed), _weights(weights)
+    starts = np.cumsum([0, *blocks])
+    random = np.random.default_rng([seed, PAIRS])
+    cells = []  # blocks of the ends, number of pairs, key, and the slots of the edges
+    slots = 0
+    for row, size in enumerate(blocks):
+        for column in range(0 if directed else row, len(blocks)):
+            inner = row == column
+            pairs = size * (size - 1) // (1 if directed else 2) if inner else size * blocks[column]
+            edges = int(random.binomial(pairs, within if inner else between))
+            if edges:
+                cells.append((row, column, pairs, slots, slots + edges))
+                slots += edges
+
+    def fill(source: Integers, destination: Integers, first: int, lo: int, hi: int) -> None:
+        for row, column, pairs, start, end in cells:
+            low, high = max(lo, start - first), min(hi, end - first)
+            if low >= high:
+                continue
+            half = (max(pairs - 1, 0).bit_length() + 1) // 2
+            key = kernels.key_of(seed, CELLS + row * len(blocks) + column)
+            source[low:high] = np.arange(first + low - start, first + high - start)
+            kernels.permute(source, low, high, pairs, half, key)
+            if row == column:
+                kernels.split_pairs(source, destination, low, high, blocks[row], directed)
+            else:
+                destination[low:high] = source[low:high] % blocks[column]
+                source[low:high] //= blocks[column]
+            source[low:high] += starts[row]
+            destination[low:high] += starts[column]
+
+    return Recipe(fill, slots, seed, weights)
+
+
 RECIPES: dict[str, Callable[..., Recipe]] = {
     "rmat": rmat,
     "kronecker": kronecker,
     "erdos_renyi": erdos_renyi,
     "grid": grid,
+    "preferential_attachment": preferential_attachment,
+    "stochastic_blocks": stochastic_blocks,
 }
 
 

@@ -6,16 +6,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import reduce
 from operator import or_
-from time import perf_counter
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.contract import BoundaryUpdate, Choice, Counts, Executor
-from cugraph_ws.partition.exchange_times import ExchangeSeconds, bit_of, times_between
 from cugraph_ws.partition.refinement import ExchangeMethod, Sender
 from cugraph_ws.partition.shard import ShardGraph
+from cugraph_ws.partition.ways import bit_of
 
 __all__ = ["Exchange", "NoExchange", "RankExchange", "Traffic"]
 
@@ -23,7 +22,7 @@ Array = npt.NDArray[Any]
 
 
 class Traffic(NamedTuple):
-    """What an exchange sent, and how long it was predicted to take.
+    """What an exchange sent.
 
     Attributes
     ----------
@@ -33,18 +32,15 @@ class Traffic(NamedTuple):
         Bytes of the values of vertices that changed or became active: the least that must be sent
         (Khorasani, Gupta, Bhuyan 2015, Table I).
     ways : int
-        What messages consisted of; see `exchange_times.names_of`.
-    predicted : float
-        Predicted seconds of the rank that takes longest.
+        What messages consisted of; see `ways.names_of`.
     """
 
     sent: int = 0
     useful: int = 0
     ways: int = 0
-    predicted: float = 0.0
 
     @classmethod
-    def of(cls, updates: Iterable[BoundaryUpdate], predicted: float = 0.0) -> Traffic:
+    def of(cls, updates: Iterable[BoundaryUpdate]) -> Traffic:
         """Return the traffic of messages."""
         listed = list(updates)
         return cls(
@@ -52,14 +48,13 @@ class Traffic(NamedTuple):
             # if one value stands for many vertices, all its bytes are useful
             sum(min(update.useful * update.width, update.nbytes) for update in listed),
             reduce(or_, (bit_of(update.way) for update in listed), 0),
-            predicted,
         )
 
     @classmethod
     def merged(cls, parts: Sequence[Traffic]) -> Traffic:
         """Return the traffic of all ranks, or of several supersteps."""
-        bytes_sent, useful, ways, predicted = zip(*parts, strict=True)
-        return cls(sum(bytes_sent), sum(useful), reduce(or_, ways), max(predicted))
+        bytes_sent, useful, ways = zip(*parts, strict=True)
+        return cls(sum(bytes_sent), sum(useful), reduce(or_, ways))
 
 
 class Exchange(Protocol):
@@ -176,12 +171,7 @@ class RankExchange(Exchange):
             shard.owned,
             method,
             dense=dense,
-            times=times_between(self._comm),
-            may_send_all=self._on_host,
         )
-        # Seconds of the last superstep's exchange: predicted by each rank, and taken by this one
-        self._predicted: list[ExchangeSeconds] = []
-        self._took = ExchangeSeconds()
         # positions of this rank's ghosts in their owners' messages, if owners send all vertices
         self._theirs = boundaries_by_rank
         if self._on_host:
@@ -198,11 +188,8 @@ class RankExchange(Exchange):
 
     def exchange(self, executor: Executor, choice: Choice) -> tuple[Counts, Traffic]:
         """Update ghosts after a superstep; return the counts of all ranks, and the traffic."""
-        begun = perf_counter()
         packed = self._sender.pack(executor)
         updates = self._sender.seal(executor, packed)
-        sealed = perf_counter()
-        predicted = self._predict(updates)
         counts = executor.counts()
         if self._on_host and choice.direction != "gather":
             arcs = sum(
@@ -213,36 +200,16 @@ class RankExchange(Exchange):
                 for peer, update in updates.items()
             )
             counts = replace(counts, arcs=counts.arcs + arcs)
-        traffic = Traffic.of(updates.values(), sum(predicted))
-        head = _pack_counts(counts, traffic, predicted, self._took)
-        leaves = perf_counter()
+        head = _pack_counts(counts, Traffic.of(updates.values()))
         buffers = self._comm.alltoall(
             [[*head, *_pack(updates.get(peer))] for peer in range(self._comm.size)]
         )
-        arrived = perf_counter()
         everyone = []
         for peer, buffer in enumerate(buffers):
             everyone.append(_unpack_counts(buffer[: len(head)]))
             self._take(executor, peer, _unpack(buffer[len(head) :]))
-        handling = sealed - begun + perf_counter() - arrived
-        if not executor.knows_changes_early:  # then it includes the end of the superstep
-            handling = predicted.handling
-        each, traffics, predictions, took = zip(*everyone, strict=True)
-        if self._predicted:
-            self._sender.times.learn(self._predicted, took)
-        self._predicted = list(predictions)
-        self._took = ExchangeSeconds(sending=arrived - leaves, handling=handling)
+        each, traffics = zip(*everyone, strict=True)
         return Counts.merged(each), Traffic.merged(traffics)
-
-    def _predict(self, updates: dict[int, BoundaryUpdate]) -> ExchangeSeconds:
-        """Return how long messages are predicted to take."""
-        times = self._sender.times
-        offers = [self._sender.offer(peer, update) for peer, update in updates.items()]
-        return ExchangeSeconds(
-            times.rates.latency,
-            sum(float(offer.sending) for offer in offers),
-            sum(float(offer.handling) for offer in offers),
-        )
 
     def update_trees(self, executor: Executor) -> None:
         """Update which ghosts have been reached by the tree growth."""
@@ -267,7 +234,7 @@ class RankExchange(Exchange):
 
     def merge(self, counts: Counts) -> Counts:
         """Return the counts of all ranks, including ghosts' arcs."""
-        head = _pack_counts(counts, Traffic(), ExchangeSeconds(), ExchangeSeconds())
+        head = _pack_counts(counts, Traffic())
         buffers = self._comm.alltoall([head] * self._comm.size)
         return Counts.merged([_unpack_counts(buffer)[0] for buffer in buffers])
 
@@ -320,30 +287,18 @@ def _unpack(buffer: Sequence[Array]) -> BoundaryUpdate | None:
     return BoundaryUpdate(places, tuple(buffer[4:]), active, useful, bits, of_all)
 
 
-def _pack_counts(
-    counts: Counts, traffic: Traffic, predicted: ExchangeSeconds, took: ExchangeSeconds
-) -> list[Array]:
-    """Encode counts, traffic, and the seconds that exchanges were predicted to take and took, in three arrays."""
-    *sizes, seconds = traffic
-    numbers = [counts.active, counts.arcs, counts.waiting, counts.read, counts.beyond, *sizes]
-    changes = [
-        counts.total_change,
-        counts.greatest_change,
-        seconds,
-        *predicted,
-        *took,
-        *counts.sums,
-    ]
+def _pack_counts(counts: Counts, traffic: Traffic) -> list[Array]:
+    """Encode counts and traffic in three arrays."""
+    numbers = [counts.active, counts.arcs, counts.waiting, counts.read, counts.beyond, *traffic]
+    changes = [counts.total_change, counts.greatest_change, *counts.sums]
     history = np.array(counts.history, np.int64).reshape(-1, 2)
     return [np.array(numbers, np.int64), np.array(changes, np.float64), history]
 
 
-def _unpack_counts(
-    buffer: Sequence[Array],
-) -> tuple[Counts, Traffic, ExchangeSeconds, ExchangeSeconds]:
+def _unpack_counts(buffer: Sequence[Array]) -> tuple[Counts, Traffic]:
     numbers, changes, history = buffer
-    active, arcs, waiting, read, beyond, bytes_sent, useful, ways = numbers.tolist()
-    total, greatest, seconds, *parts = changes[:9].tolist()
+    active, arcs, waiting, read, beyond, *traffic = numbers.tolist()
+    total, greatest = changes[:2].tolist()
     counts = Counts(
         active=active,
         arcs=arcs,
@@ -352,12 +307,7 @@ def _unpack_counts(
         total_change=total,
         greatest_change=greatest,
         history=[tuple(row) for row in history.tolist()],
-        sums=changes[9:].copy(),
+        sums=changes[2:].copy(),
         beyond=beyond,
     )
-    return (
-        counts,
-        Traffic(bytes_sent, useful, ways, seconds),
-        ExchangeSeconds(*parts[:3]),
-        ExchangeSeconds(*parts[3:]),
-    )
+    return counts, Traffic(*traffic)

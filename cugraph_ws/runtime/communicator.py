@@ -15,7 +15,6 @@ import numpy.typing as npt
 from cugraph_ws.errors import CugraphWsError, FileError, GraphMemoryError, InputError
 
 __all__ = [
-    "Communicator", "Hub", "Links", "RunAbandonedError", "SingleRank", "WantedLinks", "Window", "attempt", "in_order",
     "plain", "total",
 ]  # fmt: skip
 
@@ -89,17 +88,17 @@ class Links(Protocol):
 
     Attributes
     ----------
-    window : Window or None
-        Memory of all ranks' GPUs; None unless each GPU can address that of all others.
-    hub : Hub or None
-        Host memory that all messages pass through; None if they go from GPU to GPU.
-    measured : (float, float) or None
-        Seconds per byte and per message, the same on all ranks; None if not measured.
+    window : object or None
+        Memory of all ranks' GPUs, where each GPU addresses that of all others and an accelerator uses it.
+    exchange_class : type or None
+        The `RankExchange` of programs over these links; None for the core's.
+    byte : float
+        Seconds per byte, the same on all ranks; assumed, until `cluster_scan` has measured them.
     """
 
-    window: Window | None
-    hub: Hub | None
-    measured: tuple[float, float] | None
+    window: Any
+    exchange_class: Any
+    byte: float
 
     def exchange(
         self, outgoing: Sequence[Sequence[Any]], incoming: Sequence[Sequence[Any]]
@@ -139,89 +138,6 @@ class Links(Protocol):
 
     def wait(self, mark: Any) -> None:
         """Wait until the work before a mark is complete; raise an error if a rank is lost."""
-
-
-class Window(Protocol):
-    """Memory of all ranks' GPUs that a kernel of each can address; see `kernels/cuda/linked_frontier.py`.
-
-    Attributes
-    ----------
-    capacity : int
-        Most vertices in a list.
-    marks : int
-        Most words of a message in bits.
-    serial : int
-        Serial number of the next exchange; the same on all ranks.
-    alarm : device array of int64, shape (1,)
-        Not 0 once a rank is lost.
-    """
-
-    capacity: int
-    marks: int
-    serial: int
-    alarm: Any
-
-    def arrays(self, kind: Any) -> tuple[Any, ...]:
-        """Return headers (int64), positions (int32), values of a dtype, and bits (uint32), as kernel arguments."""
-
-    def starts(self, kind: Any) -> Any:
-        """Return where each rank's headers, positions, values, and bits begin: int64, shape (4 * ranks,)."""
-
-
-class Hub(Protocol):
-    """Outboxes of all ranks in host memory that all of their GPUs can address.
-
-    Messages are queued on the GPU like those of `Links.post`; the host does not wait.  A message fits in one
-    buffer.  Every rank receives or skips each message of every other rank, in the order in which they were sent.
-    If ranks send several, each publishes its next message before it receives the others'.
-
-    Attributes
-    ----------
-    room : int
-        Size of a buffer in bytes.
-    """
-
-    room: int
-
-    def publish(self, arrays: Sequence[Any], readers: Sequence[int]) -> None:
-        """Queue a copy of device arrays to this rank's outbox, once for all readers.
-
-        The arrays must be neither modified nor freed before `join`.
-
-        Parameters
-        ----------
-        arrays : sequence of device array
-        readers : sequence of int
-            The ranks that receive the message; all others skip it.
-        """
-
-    def receive(self, owner: int, kinds: Sequence[tuple[Any, int]]) -> list[Any]:
-        """Wait, on the GPU, for a rank's next message, and return its arrays.
-
-        Parameters
-        ----------
-        owner : int
-            The rank.
-        kinds : sequence of (dtype, int)
-            Dtype and length of each array.
-
-        Returns
-        -------
-        list of device array
-            In host memory; valid until `release`.
-        """
-
-    def copy(self, received: Any, target: Any) -> None:
-        """Queue a copy of a received array to a device array."""
-
-    def release(self, owner: int) -> None:
-        """Let a rank reuse the buffer of the last message received from it."""
-
-    def skip(self, owner: int) -> None:
-        """Skip a rank's next message."""
-
-    def join(self) -> None:
-        """Make later work on the GPU wait until all published arrays have been copied."""
 
 
 class SingleRank:

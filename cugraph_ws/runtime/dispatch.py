@@ -42,6 +42,8 @@ PROVIDERS = {
     "symmetrised rows": "cugraph_ws.backends.cuda.symmetrised_rows",
     # graphs made of another: `contracted`, `induced`
     "graphs of graphs": "cugraph_ws.partition.contraction",
+    # pictures of results: `plot_result`
+    "pictures of results": "cugraph_ws.pictures.results",
     # graphs on a cluster: `ClusterGraph`
     "graphs of dask": "cugraph_ws.dask.graph",
 }

@@ -10,9 +10,23 @@ from collections.abc import Callable, Iterator
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
-__all__ = ["function_digest"]
+import numpy as np
 
-PLAIN = (bool, int, float, complex, str, bytes, type(None))
+__all__ = ["UnknownValueError", "function_digest"]
+
+PLAIN = (bool, int, float, complex, str, bytes, type(None), type(...))
+LIBRARIES = (
+    "builtins",
+    "math",
+    "operator",
+    "numba",
+    "llvmlite",
+    "numpy",
+)  # whose versions are part of keys
+
+
+class UnknownValueError(TypeError):
+    """A function names something whose changes would not be seen."""
 
 
 def function_digest(function: Callable[..., Any]) -> str:
@@ -27,6 +41,11 @@ def function_digest(function: Callable[..., Any]) -> str:
     -------
     str
         The same after an edit of a line that the function does not depend on, and in another process.
+
+    Raises
+    ------
+    UnknownValueError
+        If a change of something that it names could not be seen.
     """
     parts: list[str] = []
     _describe(function, parts, {})
@@ -60,22 +79,25 @@ def _describe(value: Any, parts: list[str], known: dict[int, int]) -> None:
     elif isinstance(python := getattr(value, "_defn", None), FunctionType):  # Numba's intrinsic
         parts.append("intrinsic")
         _describe_function(python, parts, known)
+    elif isinstance(value, np.ndarray) and not value.dtype.hasobject:  # a constant for Numba
+        content = hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()
+        parts.append(f"array {value.dtype} {value.shape} {content}")
+    elif _library(value) in LIBRARIES and " at 0x" not in repr(value):
+        parts.append(f"{type(value).__qualname__} {value!r}")
+    elif _library(value) in LIBRARIES and hasattr(value, "__qualname__"):  # a function of theirs
+        parts.append(f"{type(value).__qualname__} {_library(value)} {value.__qualname__}")
     else:
-        parts.append(f"{type(value).__qualname__} {_written(value)}")
+        raise UnknownValueError(f"{value!r} is no constant, function or type of known libraries")
 
 
-def _written(value: Any) -> str:
-    """Return the text of an object of another library; addresses in it differ between processes."""
-    text = repr(value)
-    return text if " at 0x" not in text else str(getattr(value, "__qualname__", ""))
+def _library(value: Any) -> str:
+    """Return the library of an object, or of its type."""
+    module = getattr(value, "__module__", None) or type(value).__module__
+    return str(module).split(".")[0]
 
 
 def _describe_function(function: FunctionType, parts: list[str], known: dict[int, int]) -> None:
-    if not function.__module__ or function.__module__.split(".")[0] in (
-        "numba",
-        "llvmlite",
-        "numpy",
-    ):
+    if _library(function) in LIBRARIES:
         parts.append(f"{function.__module__}.{function.__qualname__}")  # keys have their versions
         return
     parts.append(f"function {function.__qualname__}")
@@ -92,8 +114,13 @@ def _describe_function(function: FunctionType, parts: list[str], known: dict[int
     for item in (*(function.__defaults__ or ()), *_cells(function)):
         _describe(item, parts, known)
     for name in sorted(names & function.__globals__.keys()):
+        value = function.__globals__[name]
         parts.append(name)
-        _describe(function.__globals__[name], parts, known)
+        _describe(value, parts, known)
+        if isinstance(value, ModuleType) and value.__name__.split(".")[0] not in LIBRARIES:
+            for attribute in sorted(names & vars(value).keys()):
+                parts.append(attribute)
+                _describe(vars(value)[attribute], parts, known)
 
 
 def _codes(code: CodeType) -> Iterator[CodeType]:

@@ -12,9 +12,11 @@ from __future__ import annotations
 import hashlib
 import inspect
 import io
+import logging
 import os
 import pickle
 import sys
+import time
 import warnings
 from collections.abc import Callable
 from functools import partial
@@ -30,7 +32,7 @@ from cugraph_ws.runtime.atomic_files import (
     temporary_folder,
     write_private,
 )
-from cugraph_ws.runtime.function_identity import function_digest
+from cugraph_ws.runtime.function_identity import UnknownValueError, function_digest
 from cugraph_ws.runtime.looks import look
 from cugraph_ws.runtime.paths import native_path
 
@@ -44,6 +46,7 @@ __all__ = [
     "write_entry",
 ]
 
+LOG = logging.getLogger("cugraph_ws")
 MAGIC = b"cugraph_ws entry 1\n"
 DIGEST = 32  # bytes
 STEM = 48  # most characters of a program's name in a file's name
@@ -250,6 +253,7 @@ class CodeCache:
         self._options = options
         self._digest: str | None = None  # of its code; asked when it is first called
         self._folder: Path | None = None
+        self._missed = 0.0  # when code was last asked for and not there
 
     @property
     def cache_path(self) -> str | None:
@@ -276,6 +280,7 @@ class CodeCache:
         """
         compiled = self._kept(sig, target_context)
         if compiled is None:
+            self._missed = time.perf_counter()
             look(report=False)
         return compiled
 
@@ -305,10 +310,12 @@ class CodeCache:
         """
         from numba.core.serialize import dumps
 
+        name, seconds = self._function.__qualname__, time.perf_counter() - self._missed
+        LOG.info("compiled %s in %.2f s", name, seconds)
         if data.library.has_dynamic_globals or any(not lifted.can_cache for lifted in data.lifted):
             return
         name, folder = self._name(sig, data.codegen.magic_tuple()), self.cache_path
-        if folder is None:
+        if folder is None or not self._code():
             return
         try:
             content = dumps((sig, data._reduce()))
@@ -328,6 +335,8 @@ class CodeCache:
 
     def _content(self, sig: Any, target: tuple[str, ...]) -> bytes | None:
         """Return an entry of the cache for this processor, or one that came with the library."""
+        if not self._code():
+            return None
         folder, name = self.cache_path, self._name(sig, target)
         content = None if folder is None else read_entry(Path(folder) / name)
         if content is None and (baseline := shipped.baseline_target(target[0])) is not None:
@@ -347,8 +356,12 @@ class CodeCache:
         return f"{file_stem(self._function.__qualname__)}-{key}.nbc"
 
     def _code(self) -> str:
+        """Return a hash of the function's code; empty if stale code could not be told from good code."""
         if self._digest is None:
-            self._digest = function_digest(self._function)
+            try:
+                self._digest = function_digest(self._function)
+            except UnknownValueError:
+                self._digest = ""
         return self._digest
 
 

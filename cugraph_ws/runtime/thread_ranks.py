@@ -22,7 +22,6 @@ Value = TypeVar("Value")
 
 # Seconds after which a waiting caller checks for signals, since another thread may have received one
 GLANCE = 0.1
-COPY = 2e-10, 1e-5  # seconds per byte and per message
 
 _idle: dict[int, list[_Worker]] = {}  # by process, since threads do not survive a fork
 
@@ -140,11 +139,6 @@ class ThreadCommunicator:
 
     def __init__(self, rank: int, ranks: ThreadRanks) -> None:
         self.rank, self.size, self._ranks = rank, ranks.size, ranks
-
-    @property
-    def measured(self) -> dict[int, tuple[float, float]]:
-        """Seconds per byte and per message to each other rank: those of a copy in memory."""
-        return {peer: COPY for peer in range(self.size) if peer != self.rank}
 
     def alltoall(self, buffers: Sequence[Sequence[Any]]) -> list[list[Any]]:
         """Send copies of arrays to every rank, and return the arrays received."""

@@ -24,6 +24,7 @@ __all__ = [
     "key_of",
     "mix",
     "permute",
+    "preferential_edges",
     "rmat_edges",
     "split_pairs",
     "uniform_floats",
@@ -193,6 +194,31 @@ def grid_edges(
         inside = 0 <= row < rows and 0 <= column < columns
         source[slot] = cell if inside and unit(key, counter) >= drop else -1
         destination[slot] = row * columns + column
+
+
+@jit
+def preferential_edges(
+    source: Integers, destination: Integers, first: int, lo: int, hi: int, key: int, degree: int
+) -> None:
+    """Write the edges of a graph that grows: each new vertex chooses ends of edges at random.
+
+    Edge `e` belongs to vertex `e // degree + 1`.  It chooses one of the two ends of one of the edges of
+    earlier vertices; a target that is not known yet is found by repeating that edge's choice (Sanders and
+    Schulz, "Scalable generation of scale-free graphs", Information Processing Letters 116, 2016).
+    """
+    for slot in range(lo, hi):
+        edge = first + slot
+        source[slot] = edge // degree + 1
+        while True:
+            earlier = edge // degree * degree  # edges of earlier vertices
+            if earlier == 0:
+                destination[slot] = 0
+                break
+            end = int(unit(key, edge) * (2 * earlier))
+            edge = end >> 1
+            if end & 1 == 0:
+                destination[slot] = edge // degree + 1
+                break
 
 
 @jit

@@ -2,6 +2,7 @@
 
 It is for programs whose combine is not idempotent, so that each message must count exactly once.
 One thread scatters, in the order of the frontier, so sums do not depend on the number of threads.
+While the frontier is small, supersteps follow each other in one call.
 """
 
 from __future__ import annotations
@@ -24,12 +25,12 @@ from cugraph_ws.kernels.cpu.interface import (
     take_message,
     update,
 )
-from cugraph_ws.kernels.cpu.jit import jit
+from cugraph_ws.kernels.cpu.jit import inline, jit
 
-__all__ = ["absorb", "scatter"]
+__all__ = ["scatter_fused"]
 
 
-@jit
+@inline
 def scatter(
     frontier: Any,
     adjacency: Any,
@@ -60,7 +61,7 @@ def scatter(
     return size
 
 
-@jit
+@inline
 def absorb(
     receivers: Any, state: Any, constants: Any, values: Any, inbox: Any, marks: Any, following: Any
 ) -> Any:
@@ -80,3 +81,46 @@ def absorb(
             size += 1
         put(state, vertex, new)
     return size
+
+
+@jit
+def scatter_fused(
+    sizes: Any,
+    adjacency: Any,
+    edges: Any,
+    state: Any,
+    constants: Any,
+    values: Any,
+    inbox: Any,
+    marks: Any,
+    lists: Any,
+    limits: Any,
+    history: Any,
+) -> Any:
+    """Run supersteps in one thread while the frontier is small; return how many.
+
+    `lists` are two lists of vertices, used in turn for the frontier, which is in the first, and for the
+    receivers.  `sizes`, `limits` and `history` are as for `push_fused`.  The last of `values` is the number
+    of the superstep.
+    """
+    offsets = adjacency[0]
+    frontier, receivers = lists
+    size, arcs = sizes[0], sizes[1]
+    read = 0
+    steps = 0
+    while size > 0 and arcs <= limits[0] and read < limits[1] and steps < limits[2]:
+        history[steps, 0] = size
+        history[steps, 1] = arcs
+        numbered = (*values[:-1], values[-1] + steps)
+        read += arcs + size
+        steps += 1
+        received = scatter(
+            frontier[:size], adjacency, edges, state, constants, numbered, inbox, marks, receivers
+        )
+        size = absorb(receivers[:received], state, constants, numbered, inbox, marks, frontier)
+        arcs = 0
+        for place in range(size):
+            arcs += offsets[frontier[place] + 1] - offsets[frontier[place]]
+    sizes[0] = size
+    sizes[1] = arcs
+    return steps

@@ -170,7 +170,7 @@ def test_names_in_the_variable(
     assert [accelerator.name for accelerator in accelerators.enabled()] == names
 
 
-@pytest.mark.parametrize(("given", "unknown"), [("tiles,hub", "hub"), ("none,tiles", "none")])
+@pytest.mark.parametrize(("given", "unknown"), [("tiles,metis", "metis"), ("none,tiles", "none")])
 def test_a_name_that_there_is_not_is_refused(
     given: str, unknown: str, left_out: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -18,6 +18,8 @@ from verify import Edges
 
 import cugraph_ws as ws
 from cugraph_ws.algorithms import betweenness
+from cugraph_ws.backends.cpu.loops import batched_searches as words
+from cugraph_ws.backends.cpu.loops import betweenness as queues
 from cugraph_ws.backends.cuda.loops import betweenness as levels
 from cugraph_ws.backends.cuda.loops import folds
 from cugraph_ws.backends.cuda.loops import hits as queued
@@ -288,6 +290,38 @@ def test_closeness_and_harmonic_centrality(name: str) -> None:
             np.testing.assert_allclose(sums, [expected[v] for v in range(edges.n)])
 
 
+@pytest.mark.parametrize("name", ["33 vertices", "grid, undirected", "duplicates"])
+def test_levels_of_one_call_are_those_of_array_operations(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are the same bits for sums and distances, however many levels or arcs a call may have."""
+    functions: list[tuple[Any, dict[str, Any]]] = [
+        (ws.closeness_centrality, {}),
+        (ws.harmonic_centrality, {"k": 3}),
+        (ws.eccentricity, {"connected": False}),
+        (ws.diameter, {"connected": False}),
+    ]
+    calls: dict[str, dict[str, int]] = {
+        "arrays": {"SMALL": -1},
+        "many": {},
+        "one level": {"LEVELS": 1},
+        "small ones": {"SMALL": 6},
+    }
+    edges = undirected(GRAPHS[name])  # of other graphs the diameter may be infinite
+    with build(edges) as graph:
+        for function, given in functions:
+            found = {}
+            for way, constants in calls.items():
+                with monkeypatch.context() as patched:
+                    for constant, value in constants.items():
+                        patched.setattr(words, constant, value)
+                    found[way] = function(graph, **given)
+            for way, answer in found.items():
+                is_frame = isinstance(answer, pd.DataFrame)
+                equal = answer.equals(found["arrays"]) if is_frame else answer == found["arrays"]
+                assert equal, (function.__name__, way)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_betweenness(name: str) -> None:
     edges = GRAPHS[name]
@@ -369,6 +403,33 @@ def test_few_paths_beside_very_many_reach_as_far() -> None:
     reached = found.betweenness_centrality / edges.n
     assert reached[0] == 2 * length
     assert reached[edges.n - 1] == 1
+
+
+@pytest.mark.parametrize("function", [ws.betweenness_centrality, ws.edge_betweenness_centrality])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("name", ["33 vertices", "grid, undirected", "duplicates, undirected"])
+def test_searches_with_a_queue_find_what_array_operations_find(
+    name: str, weighted: bool, function: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are interrupted after each vertex, and scores are the same bits for any number of threads."""
+    monkeypatch.setattr(betweenness, "HIGH", 3.0)
+    edges = GRAPHS[name]
+    lengths = np.random.default_rng(3).integers(1, 4, len(edges.source)) / 2
+    edges = Edges(edges.source, edges.destination, edges.n, lengths, edges.directed)
+    ones = {"ARCS_AT_ONCE": 8, "VERTICES_AT_ONCE": 1, "PART_OF_A_THREAD": 1}
+    found = {}
+    with build(edges) as graph:
+        for threads in ("1", "3"):
+            with monkeypatch.context() as patched:
+                patched.setenv("CUGRAPH_WS_THREADS", threads)
+                for constant, value in ones.items():
+                    patched.setattr(queues, constant, value)
+                found[threads] = function(graph, weighted=weighted)
+        for loop in (betweenness.Betweenness, betweenness.WeightedBetweenness):
+            monkeypatch.setattr(loop, "_searches_of_one_cpu", lambda _: [])
+        expected = function(graph, weighted=weighted)
+    pd.testing.assert_frame_equal(found["1"], expected, rtol=1e-12)
+    assert found["3"].equals(found["1"])
 
 
 @pytest.mark.parametrize(

@@ -13,11 +13,13 @@ import pandas as pd
 import pytest
 from emulator.device import emulated
 from every_engine import answers, the_answer
-from shapes import SHAPES, build, edge_frame, grid, random_edges, rmat, undirected
+from shapes import SHAPES, build, column, edge_frame, grid, random_edges, rmat, undirected
 from thread_ranks import on_ranks, share
 from verify import Edges
 
 import cugraph_ws as ws
+from cugraph_ws.algorithms.closeness import WeightedDistanceSums
+from cugraph_ws.backends.cpu.loops import distance_sums
 
 NAMES = ["one vertex", "star", "cycle", "two components", "short path", "33 vertices"]
 FUNCTIONS: dict[Any, Any] = {
@@ -114,6 +116,40 @@ def test_parallel_edges_and_lengths_of_one_are_as_without_lengths() -> None:
     with build(plain) as graph:
         for function in FUNCTIONS:
             pd.testing.assert_frame_equal(function(graph, weighted=True), function(graph))
+
+
+@pytest.mark.parametrize("function", [ws.betweenness_centrality, ws.edge_betweenness_centrality])
+def test_lengths_that_are_lost_beside_distances_are_left_to_array_operations(function: Any) -> None:
+    """1e16 + 1 is 1e16, so that 3 is as far as 2, and both before and after it in an order by distance."""
+    source, destination = np.array([[0, 1], [1, 3], [1, 2], [3, 2], [2, 4]]).T
+    weight = np.array([1e16, 1.0, 1.0, 1.0, 4e16])
+    with build(Edges(source, destination, 5, weight, True)) as graph:
+        found = column(function(graph, normalized=False, weighted=True), "betweenness_centrality")
+    if function is ws.betweenness_centrality:
+        assert found.tolist() == [0.0, 3.0, 3.0, 1.0, 0.0]
+    else:
+        assert found.tolist() == [4.0, 3.0, 3.0, 3.0, 4.0]
+
+
+@pytest.mark.parametrize("given", [{}, {"k": 30}], ids=["of all", "from a sample"])
+@pytest.mark.parametrize("function", [ws.closeness_centrality, ws.harmonic_centrality])
+@pytest.mark.parametrize("name", ["33 vertices", "grid, undirected", "random"])
+def test_searches_with_a_heap_find_what_array_operations_find(
+    name: str, function: Any, given: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are interrupted after each vertex, and sums are the same bits for any number of threads."""
+    found = {}
+    with build(GRAPHS[name]) as graph:
+        for threads in ("1", "3"):
+            with monkeypatch.context() as patched:
+                patched.setenv("CUGRAPH_WS_THREADS", threads)
+                patched.setattr(distance_sums, "ARCS_AT_ONCE", 1)
+                found[threads] = function(graph, weighted=True, **given)
+        step = WeightedDistanceSums._step_in_arrays
+        monkeypatch.setattr(WeightedDistanceSums, "_step_on_one_cpu", step)
+        expected = function(graph, weighted=True, **given)
+    pd.testing.assert_frame_equal(found["1"], expected, rtol=1e-12)
+    assert found["3"].equals(found["1"])
 
 
 def test_lengths_of_zero_reach_but_do_not_count_in_harmonic_sums() -> None:

@@ -14,10 +14,10 @@ from shapes import SHAPES, build
 
 import cugraph_ws as ws
 from cugraph_ws.backends.cuda.codegen import (
-    FRONTIER_LOOPS,
     LOOPS,
     WORKLIST_LOOPS,
     Variant,
+    frontier_loops,
     interface_source,
     module_source,
 )
@@ -86,7 +86,7 @@ def test_the_program_takes_the_interfaces_place(program, given):
 
 def test_pushes_find_all_that_they_ask_for():
     interface = interface_of(Hops, {"start": 0}, Variant(frontier=True, in_place=True, swaps=True))
-    check_names(module_source(interface, FRONTIER_LOOPS), FRONTIER_LOOPS)
+    check_names(module_source(interface, frontier_loops()), frontier_loops())
 
 
 @pytest.mark.parametrize(("program", "given"), PROGRAMS, ids=IDS)
@@ -100,7 +100,7 @@ def test_lists_find_all_that_they_ask_for():
 
 
 @pytest.mark.parametrize(
-    "loops", [FRONTIER_LOOPS, WORKLIST_LOOPS, LIST_LOOPS], ids=["frontier", "worklist", "lists"]
+    "loops", [frontier_loops(), WORKLIST_LOOPS, LIST_LOOPS], ids=["frontier", "worklist", "lists"]
 )
 def test_no_two_loops_define_the_same_name(loops):
     """They become one module, in which the last would win."""

@@ -18,6 +18,7 @@ from shapes import SHAPES, grid, hub, random_edges, rmat, undirected
 from verify import Edges
 
 import cugraph_ws as ws
+from cugraph_ws.accelerators.linked import planner as linked_plan
 from cugraph_ws.backends.cuda import frontier
 from cugraph_ws.backends.cuda import planner as plan
 
@@ -53,7 +54,7 @@ def tuned(**values):
     """Set constants of the executor, and how soon a frontier is left for a gather."""
     with contextlib.ExitStack() as stack:
         for name, value in values.items():
-            owner = plan if hasattr(plan, name) else frontier
+            owner = next(place for place in (plan, linked_plan, frontier) if hasattr(place, name))
             stack.enter_context(patch.object(owner, name, value))
         yield
 

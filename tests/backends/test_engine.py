@@ -211,23 +211,25 @@ def test_auto_exchange_sends_the_smaller_message(program, given):
 
     with build(rmat(6, 4, seed=14)) as graph:
         free, refined, subset = sent("auto"), sent("vr"), sent("ms")
-    assert (free <= np.minimum(refined, subset)).all()
+    if program is Rank:  # computes all vertices, and lists take longer than what they save
+        assert (free == subset).all()
+    else:
+        assert (free <= np.minimum(refined, subset)).all()
     assert free.sum() > 0
 
 
 def test_the_exchange_follows_what_changes():
-    """By itself an update is the subset while most of it changes, then refined."""
-    chosen = Refinement("auto", dense=True)
-    assert not chosen.refines(1)
-    field = (np.zeros(10),)
-    for useful, refined in ((10, False), (6, True), (7, False), (0, True)):
-        chosen.learn(1, BoundaryUpdate(None, field, None, useful), 10)
-        assert chosen.refines(1) is refined, "12 bytes for each of those against 80"
-        assert not chosen.refines(2), "each peer by itself"
-    with_flags = Refinement("auto")
-    assert with_flags.refines(0)
-    with_flags.learn(0, BoundaryUpdate(None, field, np.ones(10, bool), 7), 10)
-    assert with_flags.refines(0), "84 bytes against 90"
+    """By itself an update of a frontier is the subset while most of it changes, then refined."""
+    chosen = Refinement("auto")
+    assert chosen.refines(1)
+    field, active = (np.zeros(10),), np.ones(10, bool)
+    for useful, refined in ((10, False), (7, True), (8, False), (0, True)):
+        chosen.learn(1, BoundaryUpdate(None, field, active, useful), 10)
+        assert chosen.refines(1) is refined, "12 bytes for each of those against 90"
+        assert chosen.refines(2), "each peer by itself"
+    dense = Refinement("auto", dense=True)
+    dense.learn(1, BoundaryUpdate(None, field, None, 0), 10)
+    assert not dense.refines(1)
     assert [Refinement(one).refines(0) for one in ("vr", "ms", "all")] == [True, False, False]
     assert Refinement("all").everything
 

@@ -696,6 +696,9 @@ def test_an_interrupt_before_the_run(monkeypatch, capsys):
         ("erdos-renyi 20 --probability 0.1", lambda g: g.erdos_renyi(20, probability=0.1)),
         ("grid 4 5 --drop 0.3", lambda g: g.grid(4, 5, drop=0.3)),
         ("grid 4 5 --drop 0.3 --chunk 7", lambda g: g.grid(4, 5, drop=0.3)),
+        ("preferential-attachment 30 --degree 3", lambda g: g.preferential_attachment(30, 3)),
+        ("stochastic-blocks 5 6 --within 0.9 --between 0.1 --chunk 7",
+         lambda g: g.stochastic_blocks([5, 6], 0.9, 0.1)),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("name", ["g.parquet", "g.csv.gz"])

@@ -18,7 +18,7 @@ from test_cluster_faults import timed
 from watching import kinds_of_links, watched
 
 import cugraph_ws as ws
-from cugraph_ws.runtime.host_segment import FOLDER, PREFIX
+from cugraph_ws.accelerators.hub.segment import FOLDER, PREFIX
 
 pytestmark = pytest.mark.xdist_group("cluster")
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from types import CodeType, SimpleNamespace
 from typing import Any, NamedTuple
 
-import cugraph_ws.kernels
+from cugraph_ws.runtime.generated import kernel_file
 from cugraph_ws.runtime.parsing import parse
 
 from .library import BUILTINS, MATH, NUMPY, invert
@@ -28,7 +28,7 @@ from .scalars import scalar
 __all__ = ["defined_twice", "load", "top_level_names"]
 
 PACKAGE = "cugraph_ws.kernels.cuda"
-FOLDER = Path(cugraph_ws.kernels.__path__[0]) / "cuda"
+ACCELERATORS = "cugraph_ws.kernels.accelerators"
 _numbers = itertools.count(1)
 _DEFINITION = re.compile(r"^(?:def (\w+)\(|class (\w+)|(\w+(?:, \w+)*) = )", re.MULTILINE)
 
@@ -90,14 +90,15 @@ class _Importer:
             return NUMPY
         if name == PACKAGE:
             return SimpleNamespace(**{one: self.module(one) for one in wanted or ()})
-        if name.startswith(f"{PACKAGE}."):
-            return self.module(name.removeprefix(f"{PACKAGE}."))
+        for package in (PACKAGE, ACCELERATORS):
+            if name.startswith(f"{package}."):
+                return self.module(name.removeprefix(f"{package}."))
         return builtins.__import__(name, outer, local, wanted or (), level)
 
     def module(self, stem: str) -> Any:
-        """Return a module of kernels, loaded when first asked for."""
+        """Return a module of kernels, by the name that launches know, loaded when first asked for."""
         if stem not in self.modules:
-            self.modules[stem] = _execute(FOLDER / f"{stem}.py", self)
+            self.modules[stem] = _execute(kernel_file("cuda", stem), self)
         return SimpleNamespace(**self.modules[stem])
 
 

@@ -14,7 +14,7 @@ from cugraph_ws.execution.trace import Trace
 
 COLUMNS = [
     "superstep", "direction", "filter", "active", "edges", "milliseconds", "residual",
-    "bytes_sent", "bytes_useful", "partitions", "fused", "layout", "extrapolated", "exchange", "predicted",
+    "bytes_sent", "bytes_useful", "partitions", "fused", "layout", "extrapolated", "exchange",
 ]  # fmt: skip
 
 
@@ -49,11 +49,42 @@ def test_edges_add_up():
 
 
 def test_fused_and_single_supersteps_count_the_same():
-    for program, given in ((Hops, {"start": 0}), (ws.BFS, {"start": 0})):
-        _, fused = trace_of(program, SHAPES["path"], fused=True, **given)
-        _, single = trace_of(program, SHAPES["path"], fused=False, **given)
-        for name in ("active", "edges", "direction"):
-            assert fused[name].tolist() == single[name].tolist()
+    cases = (
+        (Hops, {"start": 0}),
+        (ws.BFS, {"start": 0}),
+        (ws.TopologicalLevels, {}),
+        (Peel, {"k": 2}),
+    )
+    with build(SHAPES["path"]) as graph:
+        for program, given in cases:
+            fused, single = (
+                ws.run(program, graph, **planned(engine="cpu", fused=is_fused, **given))
+                for is_fused in (True, False)
+            )
+            assert all(fused.trace["fused"])
+            assert not any(single.trace["fused"])
+            assert fused.frame.equals(single.frame)
+            for name in ("active", "edges", "direction", "filter"):
+                assert fused.trace[name].tolist() == single.trace[name].tolist()
+
+
+def test_limits_and_callbacks_of_fused_supersteps_through_inboxes(tmp_path):
+    """A callback and a checkpoint see every superstep; `max_iter` ends a run after as many."""
+    program, edges = ws.TopologicalLevels, SHAPES["path"]
+    for most in (1, 7, 49):
+        result, trace = trace_of(program, edges, engine="cpu", max_iter=most)
+        assert (result.iterations, len(trace), all(trace["fused"])) == (most, most, True)
+        assert result.arrays["level"].max() == most
+    seen = []
+    trace_of(program, edges, engine="cpu", progress=lambda update: seen.append(update.superstep))
+    assert seen == sorted(seen)
+    assert {*range(1, edges.n + 1)} <= {*seen}
+    with build(edges) as graph:
+        path = tmp_path / "state.parquet"
+        ws.run(program, graph, engine="cpu", max_iter=6, checkpoint=path, every=4)
+        rest = ws.run(program, graph, engine="cpu", resume=path)
+        assert rest.iterations == edges.n
+        assert rest.arrays["level"].tolist() == [*range(edges.n)]
 
 
 def test_dense_supersteps_read_every_edge():

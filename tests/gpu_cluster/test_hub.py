@@ -20,8 +20,8 @@ from test_dask_cuda import WAIT, assert_same, edges, kill_soon
 from watching import kinds_of_links, watched
 
 import cugraph_ws as ws
+from cugraph_ws.accelerators.hub.segment import FOLDER, PREFIX
 from cugraph_ws.runtime.driver import installed_gpus
-from cugraph_ws.runtime.host_segment import FOLDER, PREFIX
 
 dask_cudf = pytest.importorskip("dask_cudf")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -13,14 +14,25 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cugraph_ws.errors import InputError
-from cugraph_ws.graph.generators import chunks, erdos_renyi, grid, kronecker, rmat
+from cugraph_ws.graph import generators
+from cugraph_ws.graph.generators import chunks
 from cugraph_ws.kernels.cpu import generate
+
+rmat, kronecker, erdos_renyi, grid, growing, blocks = (
+    partial(maker, frame=None)
+    for maker in (
+        generators.rmat, generators.kronecker, generators.erdos_renyi, generators.grid,
+        generators.preferential_attachment, generators.stochastic_blocks,
+    )
+)  # fmt: skip
 
 MAKERS = {
     "rmat": (rmat, {"scale": 6, "edge_factor": 3}),
     "kronecker": (kronecker, {"scale": 6, "edge_factor": 3}),
     "erdos_renyi": (erdos_renyi, {"vertices": 50, "edges": 150}),
     "grid": (grid, {"rows": 7, "columns": 9, "drop": 0.3}),
+    "preferential_attachment": (growing, {"vertices": 40, "degree": 3}),
+    "stochastic_blocks": (blocks, {"sizes": [9, 1, 0, 12], "within": 0.6, "between": 0.2}),
 }
 
 
@@ -229,6 +241,47 @@ def test_a_share_of_the_grid_is_left_out():
     assert len(left) / full == pytest.approx(0.72, abs=0.03)
     assert any((v, u) not in set(left) for u, v in left), "each direction on its own"
     assert pairs(grid(5, 5, drop=1.0)) == []
+
+
+# --- graphs that grow, and blocks -----------------------------------------------------------
+
+
+def test_new_vertices_have_their_edges_and_prefer_high_degrees():
+    edges = growing(3000, 2, seed=1)
+    source, destination = edges["source"], edges["destination"]
+    assert (np.bincount(source)[1:] == 2).all()
+    assert (destination < source).all()
+    degrees = np.bincount(np.concatenate([source, destination]))
+    assert degrees[:10].mean() > 50
+    assert (degrees == 2).mean() == pytest.approx(1 / 2, abs=0.03)  # 1 / 3 if targets were uniform
+
+
+def test_targets_are_ends_of_earlier_edges_in_proportion():
+    """Vertex 2 of degree 1 chooses an end of the edge (1, 0); vertex 3 one of two edges' ends."""
+    chosen = [pairs(growing(4, 1, seed=seed))[1:] for seed in range(2000)]
+    assert sum(second == (2, 0) for second, _ in chosen) == pytest.approx(1000, abs=120)
+    hub = [third for second, third in chosen if second == (2, 0)]
+    assert hub.count((3, 0)) == pytest.approx(len(hub) / 2, abs=90)
+    assert hub.count((3, 1)) == pytest.approx(len(hub) / 4, abs=80)
+
+
+def test_blocks_are_complete_or_apart():
+    edges = pairs(blocks([3, 0, 2], 1.0, 0.0))
+    assert sorted(edges) == [(0, 1), (0, 2), (1, 2), (3, 4)]
+    edges = pairs(blocks([3, 2], 0.0, 1.0, directed=True))
+    assert sorted(edges) == sorted(
+        [*itertools.product(range(3), (3, 4)), *itertools.product((3, 4), range(3))]
+    )
+
+
+@pytest.mark.parametrize("directed", [False, True])
+def test_blocks_have_their_odds_and_no_pair_twice(directed):
+    drawn = pairs(blocks([100, 150], 0.3, 0.05, directed=directed, seed=4))
+    assert len(set(drawn)) == len(drawn)
+    assert all(u != v if directed else u < v for u, v in drawn)
+    inner = sum((u < 100) == (v < 100) for u, v in drawn) / (1 + directed)
+    assert inner == pytest.approx(0.3 * (4950 + 11175), rel=0.1)
+    assert len(drawn) / (1 + directed) - inner == pytest.approx(0.05 * 15000, rel=0.2)
 
 
 # --- weights and frames ---------------------------------------------------------------------

@@ -383,7 +383,6 @@ def test_vertex_values_of_a_scalar(three, scalar):
         ([1, 2, 3], float, r"not list"),
         (-(2**63) - 1, float, r"prior: values of one kind are needed"),
         (np.datetime64("2024-01-01", "s"), float, r"numbers are needed"),
-        (pl.LazyFrame({"vertex": [1], "v": [1]}), float, r"it is lazy: .collect\(\) it"),
         (pd.DataFrame({"vertex": [1, 1], "v": [1, 2]}), float, r"vertex 1 is given 2 times"),
         (pd.DataFrame({"id": [1], "v": [1]}), float, r"must be in 'vertex' or 'source'.*'id', 'v'"),
         (

@@ -17,7 +17,7 @@ from cugraph_ws.execution.options import Choice, declared
 ROOT = Path(__file__).parents[2]
 HOMES = ("cugraph_ws.accelerators", "cugraph_ws.kernels.accelerators")
 NAMED = re.compile(
-    r"extrapolat|gshard|windows|\btiles\b|tiled|tiling|arc_shards|shard_arcs|coalesc|direct_?start"
+    r"extrapolat|gshard|windows|\btiles\b|tiled|tiling|arc_shards|shard_arcs|coalesc|direct_?start|hub_?links|host_?hub|hub_?exchange|HubLinks|HostHub|HubRank|Linked(?!Run|Supersteps|Memory)|gpu_?window|traverse_linked|linked_(plan|frontier|exchange|steps)"
 )
 # Public words: names and values of options, of a program's declaration, of columns of the trace
 PUBLIC = {
@@ -139,7 +139,15 @@ def test_an_accelerator_has_its_places(accelerator: Accelerator) -> None:
 
 @pytest.mark.parametrize(
     "place",
-    ["between_supersteps", "host_gathers", "device_layouts", "shard_loops", "worker_requests"],
+    [
+        "between_supersteps",
+        "host_gathers",
+        "device_layouts",
+        "shard_loops",
+        "worker_requests",
+        "host_links",
+        "linked_supersteps",
+    ],
 )
 def test_one_accelerator_steps_in_at_a_place(place: str) -> None:
     assert sum(getattr(accelerator, place) is not None for accelerator in registered()) == 1

@@ -12,7 +12,7 @@ from cugraph_ws.graph import generators
 
 FUNCTIONS = {
     f"{module.__name__}.{name}": value
-    for module in (ws, generators, readers, writers)
+    for module in (ws, ws.datasets, generators, readers, writers)
     for name in module.__all__
     if inspect.isfunction(value := getattr(module, name))
 }

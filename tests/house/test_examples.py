@@ -86,7 +86,7 @@ def test_state_on_edges(capsys):
 def test_own_algorithm(capsys):
     module = example("own_algorithm")
     areas = module.main()
-    roads = module.grid(40, 40, drop=0.33, seed=7, weights=(1.0, 3.0), frame="polars")
+    roads = ws.datasets.grid(40, 40, drop=0.33, seed=7, weights=(1.0, 3.0), frame="polars")
     graph = nx.DiGraph()
     for source, destination, weight in roads.iter_rows():
         known = graph.get_edge_data(source, destination, {"weight": math.inf})["weight"]

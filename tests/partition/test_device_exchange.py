@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 import threading
 from contextlib import nullcontext
-from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -27,7 +26,6 @@ from cugraph_ws.dask.control_channel import Transport
 from cugraph_ws.dask.nccl import NcclLinks
 from cugraph_ws.errors import WorkerLostError
 from cugraph_ws.execution import driver
-from cugraph_ws.partition.exchange_times import Rates
 from cugraph_ws.runtime.communicator import SingleRank
 
 EXCHANGES = ("vr", "ms", "all", "auto")
@@ -227,105 +225,43 @@ class Still:
         return old.value + (1.0 if p.superstep < 3 else 0.0), 1.0 * p.superstep
 
 
-class Clock(threading.local):
-    """A time for each rank, and whether it lists what has changed."""
+@pytest.mark.parametrize("ranks", [2, 3])
+def test_all_vertices_of_a_boundary_are_sent_where_all_are_computed(ranks):
+    """Also where in the end nothing changes; results are those of lists."""
 
-    now = 0.0
-    listed = False
+    def runs(exchange):
+        def work(comm):
+            plan = ws.Plan(direction="gather", exchange=exchange)
+            result = ws.run(Still, share(graph, comm), engine="cuda", plan=plan, max_iter=8)
+            return result.trace.drop(columns="milliseconds"), result.frame
 
+        with build(GRAPH) as graph, emulated(seed=3):
+            return over_links(ranks, work)
 
-@pytest.mark.parametrize(("rates", "last"), [({"byte": 1e-3}, "vr"), ({"look": 1.0}, "ms")])
-def test_auto_takes_what_is_predicted_to_take_least(rates, last, monkeypatch):
-    """In the end nothing changes: bytes say "vr", unless it takes long to look."""
-    free = Rates(0.0, 0.0, look=0.0, take=0.0, put=0.0, copy=0.0, fill=0.0)
-    monkeypatch.setattr(device_exchange, "GPU", replace(free, **rates))
-    monkeypatch.setattr(device_exchange, "perf_counter", lambda: 0.0)
-    (trace, *others), frames = still()
-    assert all(trace.equals(other) for other in others)
-    assert set(trace["exchange"].iloc[:3]) == {"ms"}
-    assert trace["exchange"].iloc[-2] == last
-    assert (trace["predicted"].iloc[:3] > 0).all() == ("byte" in rates)
-    assert frames == still(exchange="vr")[1]
+    (trace, frame), *others = runs("auto")
+    assert set(trace["exchange"]) == {"ms"}
+    assert all(other.equals(trace) for other, _ in others)
+    pd.testing.assert_frame_equal(frame, runs("vr")[0][1])
 
 
 @pytest.mark.parametrize("hub", [False, True], ids=["between GPUs", "hub"])
-def test_few_changes_are_listed_without_predictions(hub, monkeypatch):
-    """Nothing else differs from choosing in every superstep, as where `FEW` is beyond all boundaries."""
+def test_frontiers_send_the_fewest_bytes_that_the_last_superstep_suggests(hub):
+    """Lists where few vertices changed, bits where their values are alike, else whole boundaries."""
+
+    def runs(exchange):
+        plan = ws.Plan(exchange=exchange)
+        with build(ring) as graph, emulated(seed=3):
+            ranks = (over_hub if hub else over_links)(
+                2, lambda comm: ws.run(Hops, share(graph, comm), engine="cuda", plan=plan, start=0)
+            )
+        return ranks[0]
+
     ends = np.arange(32)
     ring = Edges(ends, (ends + 17) % 32, 32)  # between the two ranks, but for two edges
-    decided = []
-    decide = device_exchange.DeviceRankExchange._decide
-
-    def counted(self, *given):
-        decided.append(self._comm.rank)
-        decide(self, *given)
-
-    def found(most):
-        monkeypatch.setattr(device_exchange, "FEW", most)
-        decided.clear()
-        with build(ring) as graph, emulated(seed=3):
-            runs = (over_hub if hub else over_links)(
-                2,
-                lambda comm: ws.run(
-                    Hops, share(graph, comm), engine="cuda", plan=ws.Plan(exchange="auto"), start=0
-                ),
-            )
-        columns = [*WHOLE, "exchange"]
-        return [(one.frame, one.trace[columns]) for one in runs], len(decided)
-
-    monkeypatch.setattr(device_exchange.DeviceRankExchange, "_decide", counted)
-    always, most = found(1 << 40)
-    fast, least = found(8)
-    assert least < most // 2
-    for (frame, trace), (other, expected) in zip(fast, always, strict=True):
-        pd.testing.assert_frame_equal(frame, other)
-        pd.testing.assert_frame_equal(trace, expected)
-
-
-def test_ways_that_took_longer_are_left(monkeypatch):
-    """Predictions prefer lists; supersteps with them take ten times as long, as all headers say."""
-    clock, choose = Clock(), device_exchange.DeviceRankExchange._choose
-
-    def chosen(self, refines):
-        choose(self, refines)
-        clock.listed = bool(self._listed.any())
-
-    def tick():
-        clock.now += 10.0 if clock.listed else 1.0
-        return clock.now
-
-    free = Rates(1e-3, 0.0, look=0.0, take=0.0, put=0.0, copy=0.0, fill=0.0)
-    monkeypatch.setattr(device_exchange, "GPU", free)
-    monkeypatch.setattr(device_exchange, "perf_counter", tick)
-    monkeypatch.setattr(device_exchange.DeviceRankExchange, "_choose", chosen)
-    (trace, *others), _ = still()
-    assert all(trace.equals(other) for other in others)
-    ways = trace["exchange"].tolist()
-    first = ways.index("vr")
-    last = len(ways) - 1 - ways[::-1].index("vr")
-    assert ways[first : last + 1] == ["vr"] * (last + 1 - first)
-    assert 2 <= last + 1 - first <= 5
-    assert set(ways[last + 1 :]) == {"ms"}
-    assert len(ways) > last + 4
-
-
-def still(exchange="auto"):
-    """Return the traces of three ranks without their times, and the bits of their results."""
-
-    def work(comm):
-        comm.links.measured = device_exchange.GPU.byte, 0.0
-        result = ws.run(
-            Still,
-            share(graph, comm),
-            engine="cuda",
-            plan=ws.Plan(direction="gather", exchange=exchange),
-            max_iter=16,
-        )
-        return result.trace.drop(columns="milliseconds"), result.frame
-
-    with build(GRAPH) as graph, emulated(seed=3):
-        ranks = over_links(3, work)
-    return [trace for trace, _ in ranks], [frame.to_numpy().tobytes() for _, frame in ranks]
+    chosen, listed = runs("auto"), runs("vr")
+    pd.testing.assert_frame_equal(chosen.frame, listed.frame)
+    assert set(chosen.trace["exchange"]) <= {"vr", "bits"}
+    assert (chosen.trace["bytes_sent"] <= listed.trace["bytes_sent"]).all()
 
 
 APART = {

@@ -64,8 +64,10 @@ def test_priorities_are_never_pulled_unasked():
 
 
 def test_sums_over_the_active():
-    assert choices(plan_for(Peel), 1, FUSED_ARCS, ARCS // 2) == ["scatter", "scatter", "pull"]
-    assert choices(plan_for(Peel, direction="push"), 1, ARCS) == ["scatter", "scatter"]
+    arcs = 1, FUSED_ARCS + 1, ARCS // 2
+    assert choices(plan_for(Peel), *arcs) == ["fused", "scatter", "pull"]
+    assert choices(plan_for(Peel, fused=False), *arcs) == ["scatter", "scatter", "pull"]
+    assert choices(plan_for(Peel, direction="push"), 1, ARCS) == ["fused", "scatter"]
     assert choices(plan_for(Peel, direction="pull"), 1, ARCS) == ["pull", "pull"]
 
 

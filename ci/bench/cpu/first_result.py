@@ -31,7 +31,7 @@ def first_result(name: str, section: Section, repeats: int) -> None:
     """Time both; compare the ranks with NetworkX'."""
     from cugraph_ws.graph.generators import rmat
 
-    ends = rmat(11, 15, seed=1)
+    ends = rmat(11, 15, seed=1, frame=None)
     edges = pd.DataFrame({key: ends[key][:EDGES] for key in ("source", "destination")})
     graph = networkx.MultiDiGraph()
     graph.add_edges_from(edges.to_numpy().tolist())

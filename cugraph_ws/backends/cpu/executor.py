@@ -185,19 +185,21 @@ class CpuExecutor:
 
     def superstep(self, choice: Choice, sums: npt.NDArray[np.float64]) -> None:
         """Run the planned supersteps; `sums` are the aggregates over all partitions."""
-        self._context.sums = sums
-        self._context.number = choice.number
+        context = self._context
+        context.sums, context.number = sums, choice.number
         self._changed = None
         self._gathered = choice.direction == "gather"
         supersteps = {
             "gather": self._gather,
             "pull": self._pull,
             "push": self._push,
-            "scatter": self._scatter,
         }
-        with running(self._context.bound.program):
+        with running(context.bound.program):
             if choice.direction == "fused":
-                self._did = self._push_fused(choice)
+                pushes = context.bound.accumulates
+                self._did = self._push_fused(choice) if pushes else self._scatter(choice)
+            elif choice.direction == "scatter":
+                self._did = self._scatter(choice)
             else:
                 self._did = supersteps[choice.direction]()
 
@@ -395,10 +397,7 @@ class CpuExecutor:
         listed = self._frontier.as_list()
         near, spare = np.empty((2, part.size), context.index)
         near[: len(listed)] = listed
-        sizes = np.array([len(listed), self._frontier.count()[1]], dtype=np.int64)
-        history = np.empty((min(choice.supersteps, FUSED_SUPERSTEPS), 2), np.int64)
-        most = max(choice.arcs, int(sizes[1]))
-        limits = np.array([most, FUSED_BUDGET, len(history)], dtype=np.int64)
+        sizes, limits, history = self._limits_of(choice)
         steps = context.loops.push_fused(
             sizes, context.rows("csr"), self._edges("csr"), context.state, part.constants,
             context.values, (queues.marks, near, spare), queues.piles, limits, history,
@@ -407,23 +406,38 @@ class CpuExecutor:
         rows = [(active, arcs) for active, arcs in history[:steps].tolist()]
         return Counts(read=sum(arcs for _, arcs in rows), history=rows)
 
-    def _scatter(self) -> Counts:
-        """Scatter: active vertices fill inboxes, receivers empty them."""
+    def _limits_of(self, choice: Choice) -> tuple[Array, Array, Array]:
+        """Return the size of the frontier, the limits, and the history of a call of several supersteps."""
+        arcs = self._frontier.count()[1]
+        sizes = np.array([len(self._frontier.as_list()), arcs], dtype=np.int64)
+        history = np.empty((min(choice.supersteps, FUSED_SUPERSTEPS), 2), np.int64)
+        most = max(choice.arcs, arcs)
+        return sizes, np.array([most, FUSED_BUDGET, len(history)], dtype=np.int64), history
+
+    def _scatter(self, choice: Choice) -> Counts:
+        """Scatter: active vertices fill inboxes, receivers empty them; one superstep or several."""
         context, part, queues = self._context, self._part, self._open_queues()
-        senders, arcs = self._frontier.count()
+        listed, (senders, arcs) = self._frontier.as_list(), self._frontier.count()
         inbox = tuple(np.empty(part.owned, kind) for kind in context.bound.types.message)
-        receivers = np.empty(min(part.owned, arcs), context.index)
-        count = context.loops.scatter(
-            self._frontier.as_list(), context.rows("csr"), self._edges("csr"), context.state,
-            part.constants, context.values, inbox, queues.marks, receivers,
+        frontier, receivers = np.empty((2, part.size), context.index)
+        frontier[: len(listed)] = listed
+        sizes, limits, history = self._limits_of(choice)
+        steps = context.loops.scatter_fused(
+            sizes, context.rows("csr"), self._edges("csr"), context.state, part.constants,
+            context.values, inbox, queues.marks, (frontier, receivers), limits, history,
         )  # fmt: skip
-        following = np.empty(count, context.index)
-        size = context.loops.absorb(
-            receivers[:count], context.state, part.constants, context.values, inbox,
-            queues.marks, following,
-        )  # fmt: skip
-        self._frontier.set_list(following[:size].copy())
-        return Counts(read=arcs, history=[(senders, arcs)])
+        self._frontier.set_list(frontier[: sizes[0]].copy())
+        history[0] = (
+            senders,
+            arcs,
+        )  # without ghosts, and also if nothing is active in this partition
+        rows = [(active, arcs) for active, arcs in history[: max(1, steps)].tolist()]
+        fused = choice.direction == "fused"
+        return Counts(
+            read=sum(arcs for _, arcs in rows),
+            history=rows,
+            modes=[("scatter", "list")] * len(rows) if fused else [],
+        )
 
     def _fresh_state(self) -> tuple[Array, ...]:
         if not self._fresh:

@@ -90,6 +90,7 @@ def set_up(
         # A fused call has no exchange between its supersteps.
         fused=wanted.fused and graph.comm.size == 1,
         in_place=bool(in_place),
+        watched=plain or callable(options.progress) or options.checkpoint is not None,
     )
     exchange: Exchange = NoExchange()
     if graph.comm.size > 1:
@@ -127,6 +128,9 @@ class CpuPlanner:
         Whether the program's priorities are honoured.
     in_place : bool
         Whether dense supersteps write into the state that they read.
+    watched : bool
+        Whether every superstep of the synchronous meaning is to be seen: by a callback, a checkpoint, or a
+        debugger.
 
     Attributes
     ----------
@@ -142,6 +146,7 @@ class CpuPlanner:
         fused: bool = True,
         priorities: bool = True,
         in_place: bool = False,
+        watched: bool = False,
     ) -> None:
         program = bound.program
         if direction not in ("auto", "push", "pull", "gather"):
@@ -164,6 +169,11 @@ class CpuPlanner:
         self._wanted = direction
         self._fused = fused
         self._one_by_one = bound.accumulates
+        needs_more = (
+            program.aggregates or program.edge_state or program.jumps or program.notes_errors
+        )
+        if not self._one_by_one and (watched or needs_more):  # there is work between supersteps
+            self._fused = False
         # Only a push can postpone vertices.
         pushes = not dense and bound.accumulates and direction in ("auto", "push")
         self.strategy = Strategy(
@@ -217,7 +227,9 @@ class CpuPlanner:
         if not self._one_by_one:
             # One thread scatters; above a part of all arcs a gather on all cores is faster.
             heavy = counts.arcs > max(FUSED_ARCS, self._arcs // 8)
-            return "pull" if self._wanted == "auto" and heavy else "scatter"
+            if self._wanted == "auto" and heavy:
+                return "pull"
+            return "fused" if self._fused and counts.arcs <= FUSED_ARCS else "scatter"
         if self._wanted == "auto" and not self.strategy.ordered and self._should_pull(counts):
             return "pull"
         small = self._fused and counts.arcs <= FUSED_ARCS

@@ -30,17 +30,18 @@ from cugraph_ws.program.infinity import INFINITY, STORED
 from cugraph_ws.program.vertex_program import VertexProgram
 from cugraph_ws.runtime.compile_ahead import PREFIX
 from cugraph_ws.runtime.device import Device, KernelModule
+from cugraph_ws.runtime.dispatch import provider
 from cugraph_ws.runtime.generated import kernel_file
 from cugraph_ws.runtime.parsing import parse
 
 __all__ = [
     "EDGE_STATE_LOOPS",
-    "FRONTIER_LOOPS",
     "LOOPS",
     "WORKLIST_LOOPS",
     "DeviceAccess",
     "ProgramText",
     "Variant",
+    "frontier_loops",
     "has_codes",
     "interface_source",
     "module_source",
@@ -59,7 +60,7 @@ LOOPS = (
     "refine",
 )  # of every program
 # For states changed by compare-and-swap, and for vertices that only their own thread changes
-FRONTIER_LOOPS = (
+_FRONTIER_LOOPS = (
     *LOOPS,
     "cooperative",
     "tree_growth",
@@ -71,12 +72,15 @@ FRONTIER_LOOPS = (
     "frontier",
     "push",
     "partitioned_frontier",
-    "linked_exchange",
-    "linked_frontier",
 )
 WORKLIST_LOOPS = (*LOOPS, "cooperative", "worklist_calls", "worklist_gathers", "worklist_pull")
 EDGE_STATE_LOOPS = ("edge_state",)  # of programs that keep state on edges
 FAR, UNCODED = CODES - 2, CODES - 1  # codes of an infinite state, and of a state without a code
+
+
+def frontier_loops() -> tuple[str, ...]:
+    """Return the modules of programs whose states are changed by compare-and-swap."""
+    return (*_FRONTIER_LOOPS, *provider("accelerators").frontier_loops())
 
 
 @dataclass(frozen=True)

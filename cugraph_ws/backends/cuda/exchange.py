@@ -9,11 +9,8 @@ host waits for them.
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from functools import partial
-from time import perf_counter
 from typing import Any
 
 import numpy as np
@@ -22,19 +19,12 @@ import numpy.typing as npt
 from cugraph_ws.backends.cuda.executor import CudaExecutor
 from cugraph_ws.backends.cuda.partitioned_frontier import CudaPartitionedFrontierExecutor
 from cugraph_ws.backends.cuda.refinement import FrontierRefinement
-from cugraph_ws.contract import BoundaryUpdate, Choice, Counts, Entry, Executor, Way
+from cugraph_ws.contract import BoundaryUpdate, Choice, Counts, Executor, Way
 from cugraph_ws.partition.exchange import RankExchange, Traffic
-from cugraph_ws.partition.exchange_times import (
-    CLOSE,
-    GPU,
-    ExchangeTimes,
-    LastingTimes,
-    Offer,
-    bit_of,
-)
 from cugraph_ws.partition.part import ProgramPart
 from cugraph_ws.partition.refinement import ExchangeMethod, Refinement
 from cugraph_ws.partition.shard import ShardGraph
+from cugraph_ws.partition.ways import bit_of, bytes_in_bits, bytes_listed, bytes_whole
 from cugraph_ws.runtime.communicator import Links
 from cugraph_ws.runtime.device import device
 
@@ -42,18 +32,8 @@ __all__ = ["DeviceRankExchange"]
 
 LEVELS = 8  # levels of tree growth that are queued before the host reads how many were attached
 LEAST_APART = 1 << 18  # vertices for a rank from which most are sent before the superstep ends
-EXPOSED = 0.3  # part of the sending time that counts, if messages mostly leave during a superstep
-BY_HOST, BY_NETWORK = 4e-11, 1e-10  # seconds per byte through host memory, and between hosts
 SLOWEST_APART = 2e-11  # seconds per byte; over slower links two pieces take longer than one
 WORD = 4  # bytes of a GPU's word
-FEW = 256  # if at most 1 / FEW of each boundary changed, lists are chosen again without predictions
-
-
-def times_over(links: Links) -> ExchangeTimes:
-    """Return the predictions over links, with their rates where these have been measured."""
-    between = BY_NETWORK if links.window is None else GPU.byte
-    byte, latency = links.measured or (between if links.hub is None else BY_HOST, GPU.latency)
-    return ExchangeTimes(replace(GPU, byte=byte, latency=latency))
 
 
 def _extents(shard: ShardGraph, part: ProgramPart, *, outward: bool) -> npt.NDArray[np.int64]:
@@ -120,22 +100,14 @@ class DeviceRankExchange(RankExchange):
         self._owned, self._arcs, self._inner = extents[:, :3].sum(axis=0).tolist()
         self._whole, slots = self._most(extents[:, 3:], extents[:, :1])
         self._flows = self._whole > 0
-        self._figures, self._words = figures, (words := figures + size + 1)
+        self._figures, self._words = figures, (words := figures + size)
         self._places = np.arange(size)[:, None] * words + figures + slots  # in all headers
         self._headers = device().xp.empty(size * words, np.float64)
         self._table = device().pinned(size * words, np.float64)
-        times = times_over(links)
-        self._chosen = Refinement(method, dense=not frontier, times=times)
-        self._pieces = times.rates.byte <= SLOWEST_APART  # whether to send most while computing
-        self._lasting = LastingTimes()
-        self._clock: deque[tuple[bool, float]] = deque(maxlen=2)  # what the last exchanges did
-        self._elapsed = device().pinned(1, np.float64)
-        self._elapsed[0], self._begun = 0.0, perf_counter()
+        self._chosen = Refinement(method, dense=not frontier)
+        self._pieces = links.byte <= SLOWEST_APART  # whether to send most while computing
         self._listed: npt.NDArray[np.bool_] = np.empty(0, np.bool_)
         self._known = False
-        self._fixed: tuple[Offer, Offer] | None = None  # whole messages; a bit for each vertex
-        self._most_few: npt.NDArray[np.int64] | None = None  # vertices that are listed in any case
-        self._postponed: Callable[[], None] | None = None  # the choice for the next exchange
         self._choose(np.full((size, size), self._chosen.first))
         self._active = 0  # after the previous superstep
         # By sender and receiver: how many of the vertices that may be sent are computed last.
@@ -154,12 +126,7 @@ class DeviceRankExchange(RankExchange):
 
     def _leaving(self, sizes: npt.NDArray[np.int64]) -> int:
         """Return the bytes that leave all GPUs, of messages' bytes by sender and receiver."""
-        return int(self._by_rank(sizes).sum())
-
-    def _by_rank(self, sizes: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Return what each rank sends, of messages by sender and receiver."""
-        totals: npt.NDArray[Any] = sizes.sum(axis=1)
-        return totals
+        return int(sizes.sum())
 
     def _choose(self, refines: npt.NDArray[np.bool_]) -> None:
         """Store which ranks send which others changed vertices only."""
@@ -242,53 +209,11 @@ class DeviceRankExchange(RankExchange):
         The ghosts' new values may not have arrived yet: the next superstep is queued behind them.
         """
         assert isinstance(executor, CudaExecutor)
-        if choice.direction == "fused":
-            assert isinstance(executor, CudaPartitionedFrontierExecutor)
-            return self._exchange_linked(executor, choice)
         return self._exchange_one(executor, choice)
-
-    def _exchange_linked(
-        self, executor: CudaPartitionedFrontierExecutor, choice: Choice
-    ) -> tuple[Counts, Traffic]:
-        """Return what launches did that exchanged updates themselves; do the exchange that is left."""
-        steps = executor.linked.read(self._links)
-        executor.finish_linked(steps)
-        width = executor.refinement.width
-        each = sum(self._chosen.entry(width)[:2])
-        finished = steps.history[: len(steps.history) - steps.pending]
-        history, bytes_sent, modes, ways = [], [], [], []
-        for step in finished:
-            history.append((self._active, step.read))
-            bytes_sent.append(
-                (step.listed * each + step.nbytes, (step.listed + step.marked) * width)
-            )
-            modes.append(("pull", "bitmap") if step.pulling else ("push", "online"))
-            ways.append(bool(step.listed) * bit_of("vr") | bool(step.nbytes) * bit_of("bits"))
-            self._active = step.active
-        counts = Counts(active=self._active, sums=np.zeros(0))
-        if finished:
-            counts.arcs = finished[-1].arcs * self._arcs // max(1, self._inner)
-        if steps.pending:
-            counts, traffic = self._exchange_one(executor, choice)
-            history += counts.history
-            bytes_sent.append((traffic.sent, traffic.useful))
-            modes += counts.modes
-            ways.append(traffic.ways)
-            counts.unlike = choice.rounds > 0
-        counts.history, counts.modes = history, modes
-        counts.ways, counts.exchanges = ways, bytes_sent
-        counts.read = sum(read for _, read in history)
-        total, useful = map(sum, zip(*bytes_sent, strict=True))
-        return counts, Traffic(total, useful, 0)
 
     def _exchange_one(self, executor: CudaExecutor, choice: Choice) -> tuple[Counts, Traffic]:
         """Do the exchange after a single superstep."""
-        if self._postponed is not None:
-            self._postponed()
-            self._postponed = None
         packed, header = self._pack(executor), executor.header()
-        if self._chosen.free and not self._frontier:
-            device().copy_in(self._elapsed, header[-1:])
         self._links.gather(header, self._headers)
         device().copy_out(self._headers, self._table)
         mark = self._links.mark()
@@ -299,60 +224,28 @@ class DeviceRankExchange(RankExchange):
                 executor.begin_next()
         self._apart = False
         self._links.wait(mark)
-        self._elapsed[0], self._begun = (now := perf_counter()) - self._begun, now
         lengths, width = self._table.take(self._places) * self._flows, executor.refinement.width
         useful = lengths.astype(np.int64)
-        entry, times = self._chosen.entry(width), self._chosen.times
-        if self._fixed is None:
-            self._fixed = (
-                times.whole(self._whole, entry),
-                times.bits(self._whole, entry, word=WORD),
-            )
-        if_whole, in_bits = self._fixed
-        chooses = self._chosen.free and not self._stays_listed(executor, useful, entry)
-        if chooses and isinstance(executor.refinement, FrontierRefinement):
-            alike = self._listed & (lengths > useful)
-            self._bits = alike & in_bits.beats(times.listed(useful, self._whole, entry))
+        entry = self._chosen.entry(width)
+        whole, in_bits = (
+            bytes_whole(self._whole, entry),
+            bytes_in_bits(self._whole, entry, word=WORD),
+        )
+        listed = bytes_listed(useful, entry)
+        if self._chosen.free and isinstance(executor.refinement, FrontierRefinement):
+            self._bits = self._listed & (lengths > useful) & (in_bits < listed)
         if not self._known:
             self._swap(executor, packed, np.where(self._listed, useful, self._whole))
-        if_listed = times.listed(useful, self._whole, entry).or_else(in_bits, self._bits)
-        offer = if_whole.or_else(if_listed, self._listed)
-        predicted = self._price(executor, offer, self._listed)
+        listed = np.where(self._bits, in_bits, listed)
         traffic = Traffic(
-            self._leaving(offer.nbytes),
+            self._leaving(np.where(self._listed, listed, whole)),
             self._leaving(useful * self._flows) * width,
             self._ways(),
-            float(predicted.sending),
         )
-        if chooses:
-            decide = partial(self._decide, executor, predicted, if_listed, if_whole)
-            if self._frontier:
-                self._postponed = decide  # until the GPU computes the next superstep
-            else:
-                decide()
+        if self._chosen.free:
+            self._choose((listed < whole) & self._flows)
         self._plan_next(executor)
         return self._counts(executor), traffic
-
-    def _stays_listed(
-        self, executor: CudaExecutor, useful: npt.NDArray[np.int64], entry: Entry
-    ) -> bool:
-        """Return whether changed vertices are listed now and next, whatever their exact numbers.
-
-        That costs less than the predictions, for which GPUs wait in short supersteps.
-        """
-        if not self._frontier or not np.array_equal(self._listed, self._flows):
-            return False
-        if self._most_few is None:
-            assert self._fixed is not None
-            if_whole, in_bits = self._fixed
-            most = self._whole // FEW
-            if_listed = self._chosen.times.listed(most, self._whole, entry)
-            best = self._best(executor, if_listed, if_whole) & ~in_bits.beats(if_listed)
-            self._most_few = most if np.array_equal(best, self._flows) else np.full_like(most, -1)
-        if (useful > self._most_few).any():
-            return False
-        self._bits[:] = False
-        return True
 
     def _ways(self) -> int:
         """Return what messages consist of, as `names_of` reads it."""
@@ -364,47 +257,6 @@ class DeviceRankExchange(RankExchange):
             "ms": self._flows & ~self._listed,
         }
         return sum(bit_of(way) for way, where in used.items() if bool(where.any()))
-
-    def _price(self, executor: CudaExecutor, offers: Offer, listed: npt.NDArray[np.bool_]) -> Offer:
-        """Return all bytes of an exchange, and the seconds of the rank that takes longest."""
-        lists = bool(listed.any())
-        exposed = 1.0 if lists or not self._may_part(executor) else EXPOSED
-        each = self._by_rank(offers.sending * exposed + offers.handling)
-        wait = self._chosen.times.rates.wait if lists else 0.0
-        return Offer(self._leaving(offers.nbytes), float(each.max()) + wait, 0.0)
-
-    def _decide(
-        self, executor: CudaExecutor, predicted: Offer, if_listed: Offer, if_whole: Offer
-    ) -> None:
-        """Choose how the next exchange sends messages."""
-        if not self._frontier:
-            self._learn(predicted)
-        self._choose(self._best(executor, if_listed, if_whole))
-
-    def _learn(self, predicted: Offer) -> None:
-        """Take the time of a superstep, which all headers have, for the way of the exchange before it."""
-        took = float(self._table.reshape(self._comm.size, -1)[:, -1].max())
-        if len(self._clock) == 2:
-            self._lasting.learn(*self._clock[0], took)
-        self._clock.append((bool(self._listed.any()), float(predicted.sending)))
-
-    def _best(
-        self, executor: CudaExecutor, if_listed: Offer, if_whole: Offer
-    ) -> npt.NDArray[np.bool_]:
-        """Return which ranks shall send which others changed vertices only."""
-        listed: npt.NDArray[np.bool_] = if_listed.beats(if_whole) & self._flows
-        none: npt.NDArray[np.bool_] = np.zeros_like(listed)
-        if not listed.any():
-            return none
-        unlisted = self._price(executor, if_whole, none)
-        mixed = self._price(executor, if_whole.or_else(if_listed, listed), listed)
-        if abs(unlisted.sending - mixed.sending) > CLOSE:
-            now = bool(self._listed.any())
-            unlisted, mixed = (
-                offer._replace(sending=self._lasting.estimate(way, offer.sending, now))
-                for way, offer in ((False, unlisted), (True, mixed))
-            )
-        return listed if mixed.beats(unlisted) else none
 
     def update_trees(self, executor: Executor) -> None:
         """Send which boundary vertices have been attached to the predecessor forest.

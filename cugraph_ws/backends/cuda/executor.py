@@ -18,10 +18,10 @@ import numpy.typing as npt
 from cugraph_ws.backends.cpu.queues import empty_piles
 from cugraph_ws.backends.cuda.codegen import (
     EDGE_STATE_LOOPS,
-    FRONTIER_LOOPS,
     LOOPS,
     WORKLIST_LOOPS,
     Variant,
+    frontier_loops,
     has_codes,
     interface_source,
     program_kernels,
@@ -139,7 +139,7 @@ class CudaExecutor:
             self._layout_class = ListedRows
         more = EDGE_STATE_LOOPS if program.edge_state else ()
         dense = (*LOOPS, *self._layout_class.loops, *more)
-        loops = FRONTIER_LOOPS if swaps else WORKLIST_LOOPS if worklist else dense
+        loops = frontier_loops() if swaps else WORKLIST_LOOPS if worklist else dense
         interface = interface_source(program, self._types, variant)
         self._kernels = program_kernels(self._device, program, interface, loops)
         self._constants = part.constants
@@ -206,8 +206,8 @@ class CudaExecutor:
 
     @cached_property
     def _header(self) -> Any:
-        """What other GPUs read: the latest record, the lengths of messages, and a number of the host."""
-        return self._device.xp.zeros(self._width + len(self._lengths) + 1, np.float64)
+        """What other GPUs read: the latest record, and the lengths of messages."""
+        return self._device.xp.zeros(self._width + len(self._lengths), np.float64)
 
     @cached_property
     def _layout(self) -> Any:

@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-from functools import cached_property, partial
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.backends.cuda.frontier import (
-    AS_ALLOWED,
-    CONTROL,
-    LAUNCH_ARCS,
-    LONGEST,
     MODES,
     NO_LIMIT,
     CudaFrontierExecutor,
-)
-from cugraph_ws.backends.cuda.linked_frontier import (
-    LinkedArrays,
-    LinkedLaunch,
-    LinkedSteps,
-    mirrors_of,
 )
 from cugraph_ws.backends.cuda.refinement import FrontierRefinement
 from cugraph_ws.backends.cuda.schedule import BLOCK, launch_shape
@@ -32,7 +22,6 @@ from cugraph_ws.kernels.cuda import layout
 from cugraph_ws.partition.part import ProgramPart
 from cugraph_ws.program.binding import BoundProgram
 from cugraph_ws.runtime.arrays import count_on_device, read_scalars
-from cugraph_ws.runtime.communicator import Window
 from cugraph_ws.runtime.device import Prepared
 
 __all__ = ["CudaPartitionedFrontierExecutor"]
@@ -43,8 +32,7 @@ DeviceArray = Any  # CuPy's or NumPy's
 class CudaPartitionedFrontierExecutor(CudaFrontierExecutor):
     """One program on a shard of a graph, by frontiers; see `CudaFrontierExecutor`.
 
-    Every superstep is a launch of its own, or one of several in a launch that exchanges updates itself
-    (`backends/cuda/linked_frontier.py`).  Ghosts push along their out-arcs in this shard.  Their
+    Every superstep is a launch of its own.  Ghosts push along their out-arcs in this shard.  Their
     new states come from their owners over links between GPUs (`backends/cuda/exchange.py`).
 
     Parameters
@@ -55,8 +43,6 @@ class CudaPartitionedFrontierExecutor(CudaFrontierExecutor):
         The shard.
     wanted, filter
         See `CudaFrontierExecutor`.
-    window : Window, optional
-        For fused supersteps.  Then making the executor is collective.
 
     Raises
     ------
@@ -71,11 +57,8 @@ class CudaPartitionedFrontierExecutor(CudaFrontierExecutor):
         *,
         wanted: WantedDirection = "auto",
         filter: Filter = "auto",  # noqa: A002 - the papers' word
-        window: Window | None = None,
     ) -> None:
         super().__init__(bound, part, wanted=wanted, filter=filter)
-        self._window = window
-        self._mirrors = None if window is None else mirrors_of(part)
         xp = self._device.xp
         self._lengths, self._unlike = (xp.zeros(len(part.boundaries), np.int64) for _ in range(2))
         self._starting = Counts()
@@ -92,7 +75,7 @@ class CudaPartitionedFrontierExecutor(CudaFrontierExecutor):
     @cached_property
     def _header(self) -> DeviceArray:
         """The header that other ranks read; see `CudaExecutor.header`."""
-        return self._device.xp.zeros(layout.FRONTIER_FIGURES + len(self._lengths) + 1, np.float64)
+        return self._device.xp.zeros(layout.FRONTIER_FIGURES + len(self._lengths), np.float64)
 
     def _lead(self) -> int:
         """Return where the vertices of the rank with the most out-arcs per vertex here begin.
@@ -137,38 +120,8 @@ class CudaPartitionedFrontierExecutor(CudaFrontierExecutor):
         self._sweeps[self.refinement.now]()
 
     def _begin_sequence(self, choice: Choice) -> None:
-        """Launch several supersteps with their exchanges."""
-        number, steps = choice.number, min(choice.supersteps, LONGEST)
-        self._begin_with(number)
-        self._figures[layout.STEPS : CONTROL + 3 * steps].fill(0)
-        if choice.large:
-            self._frontiers[layout.ALLOWED :].fill(1)  # allow one, which is LARGE
-        large = partial(self._advance, number, AS_ALLOWED, NO_LIMIT)
-        self.linked(number, steps, choice.arcs or NO_LIMIT, large, choice.rounds)
-
-    @cached_property
-    def linked(self) -> LinkedLaunch:
-        """Launches of several supersteps with their exchanges."""
-        assert self._window is not None
-        assert self._mirrors is not None
-        arrays = LinkedArrays(
-            rows=tuple(self._rows), edges=self._both_edges[0], state=self._states[0],
-            constants=self._constants, bitmaps=self._bitmaps, queue=self._queue, lists=self._lists,
-            parameters=(self._bound.values, self._sums), control=self._frontiers, records=self._history,
-        )  # fmt: skip
-        return LinkedLaunch(
-            self._device, self._kernels, self._window, self._part, self._mirrors, arrays,
-            room=self._settings[1], spend=LAUNCH_ARCS,
-        )  # fmt: skip
-
-    def finish_linked(self, steps: LinkedSteps) -> None:
-        """Adopt the counts of a launch; a pending exchange is that of its last superstep."""
-        done = len(steps.history)
-        self._number += done - steps.pending
-        if steps.pending:
-            self.refinement.begin(self._number % 2 ^ 1)
-        else:  # for a superstep that the host launches
-            self._figures[layout.STEPS : CONTROL + 3].fill(0)
+        """Launch several supersteps with their exchanges; only accelerators plan that."""
+        raise NotImplementedError
 
     @cached_property
     def _sweeps(self) -> list[Prepared]:

@@ -14,14 +14,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cugraph_ws.backends.cuda import frontier
 from cugraph_ws.backends.cuda.frontier import LONGEST
 from cugraph_ws.backends.planner import (
     WantedDirection,
     WantedLayout,
     gathers_only,
 )
-from cugraph_ws.contract import Choice, Counts, Direction, Strategy
+from cugraph_ws.contract import Choice, Counts, Direction, LinkedRun, Strategy
 from cugraph_ws.errors import InputError
 from cugraph_ws.kernels.cuda.layout import RECORDS
 from cugraph_ws.program.binding import BoundProgram
@@ -36,12 +35,6 @@ HEAVY = 4
 # to four times as long per arc
 GROWING = 12
 LEAST_HEAVY = 1 << 20  # arcs that a launch reads in the time that the host takes to read counts
-LEAST_PULLED = 1 << 14  # a smaller frontier is pushed in any case
-# Launches that exchange updates themselves leave a frontier to `push_large`, with more than one in PUSHED_PART of all arcs and
-# more than so many, if that is queued behind them; or if the host launches it, which takes half a millisecond
-PUSHED_PART, LEAST_PUSHED = 128, 1 << 19
-PART_BY_HOST, LEAST_BY_HOST = 64, 1 << 23
-ROUNDS = 7  # supersteps with large frontiers in a sequence of launches
 FIRST_FUSED, MOST_FUSED = 16, LONGEST  # supersteps of a launch without exchanges
 
 
@@ -85,15 +78,12 @@ class PartitionLinks(NamedTuple):
         Whether partitions are on GPUs that exchange without their hosts.  Otherwise a search
         gathers from active vertices, ghosts included, and keeps the previous state to find changed
         vertices; no frontier pushes.
-    capacity : int
-        The most vertices of a message, if the kernels themselves exchange updates; else 0.
-    in_bits : bool
-        Whether they may also mark changed vertices in bits.
+    run : LinkedRun, optional
+        Plans launches that exchange updates themselves; None if an exchange follows each superstep.
     """
 
     linked: bool
-    capacity: int
-    in_bits: bool
+    run: LinkedRun | None = None
 
 
 @dataclass
@@ -149,44 +139,6 @@ class CudaPlanner:
         """Return how many supersteps to queue, and double the number for the next time."""
         batch, self.batch = self.batch, min(2 * self.batch, self.most)
         return batch
-
-
-@dataclass
-class LinkedPlanner(CudaPlanner):
-    """The same for launches that exchange updates themselves, and leave large frontiers to others.
-
-    Attributes
-    ----------
-    capacity : int
-        The most vertices of a message.
-    large : int
-        Arcs above which a launch leaves a frontier to other launches; 0 if none is left.
-    pulled : int
-        The same, if only a pull is quicker there.
-    rounds : int
-        Supersteps with such frontiers that are queued with the launches.
-    """
-
-    capacity: int = 0
-    large: int = 0
-    pulled: int = 0
-    rounds: int = 0
-
-    def choose(self, counts: Counts, number: int, remaining: int) -> Choice:
-        """Return what to run next; see `CudaPlanner.choose`."""
-        if self.heavy and counts.arcs > self.heavy:
-            self.heavy, self.large = self.heavy_later, 0
-            return Choice(self.dense, 1, number)
-        if counts.unlike:
-            self.rounds, self.large = 0, self.pulled
-        leave = self.large or self.heavy
-        is_large = counts.active > self.capacity or 0 < leave < counts.arcs
-        if is_large and not self.rounds:
-            return Choice("push", 1, number, last=remaining <= 1)
-        batch = self._next_batch()
-        return Choice(
-            self.direction, min(batch, remaining), number, leave, remaining <= batch, self.rounds, is_large
-        )  # fmt: skip
 
 
 def plan_of(
@@ -278,28 +230,18 @@ def _frontier_plan(
         if pulls
         else "active vertices push, and pulls read the CSC as well",
     )
-    capacity = 0 if links is None or pulls or not wanted.fused else links.capacity
-    fused = wanted.fused and (links is None or capacity > 0)
     unfused: Direction = "pull" if pulls else "push"
     # A residual could end the run too early
     gathers_heavy = bound.may_gather_from_all and program.residual is None and direction == "auto"
     heavy = max(1, arcs // GROWING) if gathers_heavy else 0
     heavy_later = max(1, arcs // HEAVY) if gathers_heavy else 0
-    if not fused:
-        return CudaPlanner(strategy, unfused, heavy=heavy, heavy_later=heavy_later)
-    if links is None:
-        return CudaPlanner(strategy, "fused", FIRST_FUSED, MOST_FUSED, heavy, heavy_later)
-    plan = LinkedPlanner(
-        strategy, "fused", FIRST_FUSED, MOST_FUSED, heavy, heavy_later, capacity=capacity
-    )
-    if direction == "auto" and "settled" in program.functions:
-        plan.pulled = plan.large = max(LEAST_PULLED, arcs // frontier.PULL_PART)
-        plan.rounds = ROUNDS if links.in_bits and arcs > plan.pulled else 0
-        if plan.rounds:
-            plan.large = min(plan.pulled, max(LEAST_PUSHED, arcs // PUSHED_PART))
-    if heavy:  # later most messages change nothing, and are cheap in any launch
-        plan.large = min(heavy, max(LEAST_BY_HOST, arcs // PART_BY_HOST))
-    return plan
+    fused = CudaPlanner(strategy, "fused", FIRST_FUSED, MOST_FUSED, heavy, heavy_later)
+    if wanted.fused and links is None:
+        return fused
+    if wanted.fused and not pulls and links is not None and links.run is not None:
+        planner: CudaPlanner = links.run.plan(fused, bound, arcs, direction)
+        return planner
+    return CudaPlanner(strategy, unfused, heavy=heavy, heavy_later=heavy_later)
 
 
 def _worklist_plan(bound: BoundProgram, arcs: int, wanted: Wanted, reason: str) -> CudaPlanner:

@@ -7,17 +7,15 @@ from typing import TYPE_CHECKING, Any
 from cugraph_ws.backends.cuda.exchange import DeviceRankExchange
 from cugraph_ws.backends.cuda.executor import CudaExecutor
 from cugraph_ws.backends.cuda.frontier import CudaFrontierExecutor
-from cugraph_ws.backends.cuda.hub_exchange import HubRankExchange
 from cugraph_ws.backends.cuda.partitioned_frontier import CudaPartitionedFrontierExecutor
 from cugraph_ws.backends.cuda.planner import PartitionLinks, Wanted, plan_of
 from cugraph_ws.backends.cuda.worklist_pull import CudaWorklistExecutor
-from cugraph_ws.contract import Executor, Setup, Strategy
+from cugraph_ws.contract import Executor, LinkedRun, Setup, Strategy
 from cugraph_ws.errors import EngineError, InputError
 from cugraph_ws.kernels.cuda.layout import FIGURES, FRONTIER_FIGURES
 from cugraph_ws.partition.exchange import Exchange, NoExchange, RankExchange
 from cugraph_ws.partition.part import ProgramPart
 from cugraph_ws.program.binding import BoundProgram
-from cugraph_ws.runtime.communicator import Window
 from cugraph_ws.runtime.dispatch import provider
 
 if TYPE_CHECKING:
@@ -68,7 +66,6 @@ def set_up(
             f"shard_bytes={options.plan.shard_bytes} is for {named}; give one of them, or leave it out"
         )
     divided = graph.comm.size > 1
-    window = _window_of(graph, options)
     scheduled = options.plan.method != "auto"
     layouts = accelerators.device_layouts()
     if options.plan.layout in accelerated:
@@ -87,15 +84,13 @@ def set_up(
         scheduled=scheduled,
         layout=options.plan.layout,
     )
-    links = None
+    links, partition_links = _links_of(graph), None
+    linked = None if links is None else accelerators.linked_supersteps()
+    linked_run = None if linked is None else linked.of_run(links, options)
     if divided:
-        links = PartitionLinks(
-            linked=_links_of(graph) is not None,
-            capacity=0 if window is None else window.capacity,
-            in_bits=options.plan.exchange == "auto",
-        )
+        partition_links = PartitionLinks(links is not None, linked_run)
     arcs = graph.on_device().arcs if graph.whole else graph.number_of_arcs
-    plan = plan_of(bound, arcs, wanted, links)
+    plan = plan_of(bound, arcs, wanted, partition_links)
     free = options.plan.layout == "auto" and not scheduled and graph.whole and not divided
     if layouts is not None and free and _may_have_layout(plan.strategy):
         most = bound.program.max_iter if options.max_iter is None else options.max_iter
@@ -110,8 +105,8 @@ def set_up(
     part = ProgramPart(graph, bound, on_device=True)
     exchange: Exchange = NoExchange()
     if divided:
-        exchange = _among_gpus(graph, part, bound, strategy, options)
-    executor = _executor(bound, part, strategy, options, divided, tol, window)
+        exchange = _among_gpus(graph, part, bound, strategy, options, linked_run)
+    executor = _executor(bound, part, strategy, options, divided, tol, linked_run)
     return Setup(plan, executor, exchange)
 
 
@@ -127,14 +122,16 @@ def _executor(
     options: Options,
     divided: bool,
     tol: float | None,
-    window: Window | None,
+    linked_run: LinkedRun | None,
 ) -> Executor:
     """Return the executor of a strategy on a partition."""
     wanted: dict[str, Any] = {"wanted": options.plan.direction, "filter": options.plan.filter}
     if strategy.schedule == "worklist":
         return CudaWorklistExecutor(bound, part, **wanted)
+    if strategy.schedule == "frontier" and linked_run is not None:
+        return linked_run.executor(bound, part, **wanted)
     if strategy.schedule == "frontier" and divided:
-        return CudaPartitionedFrontierExecutor(bound, part, **wanted, window=window)
+        return CudaPartitionedFrontierExecutor(bound, part, **wanted)
     if strategy.schedule == "frontier":
         return CudaFrontierExecutor(bound, part, **wanted, ordered=strategy.ordered)
     return CudaExecutor(
@@ -150,7 +147,12 @@ def _executor(
 
 
 def _among_gpus(
-    graph: Any, part: ProgramPart, bound: BoundProgram, strategy: Strategy, options: Options
+    graph: Any,
+    part: ProgramPart,
+    bound: BoundProgram,
+    strategy: Strategy,
+    options: Options,
+    linked_run: LinkedRun | None,
 ) -> Exchange:
     """Return the exchange of a rank on a GPU: over the links between GPUs, if there are any."""
     links = _links_of(graph)
@@ -163,8 +165,10 @@ def _among_gpus(
             ghosts=part.ghosts,
         )
     swaps = strategy.schedule == "frontier"
-    through = DeviceRankExchange if links.hub is None else HubRankExchange
-    return through(
+    through = links.exchange_class or DeviceRankExchange
+    if swaps and linked_run is not None:
+        through = linked_run.exchange_class
+    exchange: Exchange = through(
         graph,
         part,
         links,
@@ -174,23 +178,9 @@ def _among_gpus(
         frontier=strategy.active_only,
         in_place=strategy.in_place and not swaps,
     )
+    return exchange
 
 
 def _links_of(graph: Any) -> Any:
     """Return the links between ranks with a GPU each; None for a single rank, or without links."""
     return getattr(graph.comm, "links", None) if graph.comm.size > 1 else None
-
-
-def _window_of(graph: Any, options: Options) -> Window | None:
-    """Return the window between the GPUs of all ranks, if there is one and the options allow its use."""
-    links = _links_of(graph)
-    plain = options.plan.filter == "auto" and options.plan.exchange in ("auto", "vr")
-    if (
-        links is None
-        or not plain
-        or not options.plan.fused
-        or options.plan.direction in ("pull", "gather")
-    ):
-        return None
-    window: Window | None = links.window
-    return window

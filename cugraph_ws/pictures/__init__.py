@@ -1,0 +1,1 @@
+"""Pictures: positions of vertices, and drawings of graphs and results."""
