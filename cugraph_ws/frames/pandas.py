@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,16 @@ def make_frame(
         If not Arrow-backed, missing integers use pandas' nullable dtypes, and missing floats are
         NaN.
     """
-    return pd.DataFrame({name: _column(column, arrow_backed) for name, column in columns.items()})
+    values = [_column(column, arrow_backed) for column in columns.values()]
+    frame = pd.DataFrame(dict(enumerate(values)))
+    frame.columns = _index(tuple(columns), pd.get_option("future.infer_string")).view()
+    return frame
+
+
+@lru_cache(maxsize=64)
+def _index(names: tuple[str, ...], _infer: bool | None) -> pd.Index[Any]:
+    """Return the labels of columns, which take pandas longer to make than a small frame's columns."""
+    return pd.Index(list(names))
 
 
 def join_categories(dtypes: Sequence[pd.CategoricalDtype]) -> pd.CategoricalDtype:

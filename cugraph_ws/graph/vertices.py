@@ -30,6 +30,7 @@ from cugraph_ws.runtime.bins import bin_counts
 __all__ = ["Vertices", "id_columns", "value_column"]
 
 PAIR = ("first", "second")  # the columns of pairs of vertices
+KEPT_IDS = 1 << 12  # vertices of which result columns are kept: with more, other work takes longer
 
 
 class Vertices:
@@ -45,6 +46,7 @@ class Vertices:
     """
 
     on_device: ClassVar[bool] = False
+    _everyone: dict[str, Any] | None = None  # result columns of all vertices
 
     def __init__(self, sources: Sequence[str], types: Sequence[IdType], numbering: Any) -> None:
         self.sources = list(sources)
@@ -199,8 +201,13 @@ class Vertices:
         return self.columns(None, VertexNumbers(self._xp.arange(low, low + owned)))
 
     def everyone(self) -> dict[str, Any]:
-        """Return the ids of all vertices as result columns."""
-        return self.columns(None, VertexNumbers(self._xp.arange(self.size)))
+        """Return the ids of all vertices as result columns, kept if they are few."""
+        if self._everyone is not None:
+            return dict(self._everyone)
+        columns = self.columns(None, VertexNumbers(self._xp.arange(self.size)))
+        if self.size <= KEPT_IDS and not self.on_device:
+            self._everyone = columns
+        return columns
 
     def _outputs(self, numbers: VertexNumbers) -> list[Any]:
         """Return the parts of ids as result columns."""

@@ -44,7 +44,10 @@ __all__ = [
 ]
 
 LAYOUT = 4  # version of the cached format; increment it if inferred types may change
+MOST_KNOWN = 256  # results in memory: a program is bound again for every value of its parameters
 ROUNDS = 4  # widening steps after which a combine whose result types keep widening is refused
+
+_known: dict[str, Inference] = {}
 
 
 class CompileError(ProgramError):
@@ -148,7 +151,7 @@ def _cached(
 
 
 def remembered(described: Any, find: Callable[[], Inference]) -> Inference:
-    """Return a result of inference from the disk cache, or find it and write it there.
+    """Return a result of inference from memory or the disk cache, or find it and keep it in both.
 
     Parameters
     ----------
@@ -161,10 +164,13 @@ def remembered(described: Any, find: Callable[[], Inference]) -> Inference:
     Inference
     """
     key = hashlib.sha256(repr((LAYOUT, _compiler(), described)).encode()).hexdigest()
-    known = _read(key)
+    known = _known.get(key) or _read(key)
     if known is None:
         known = find()
         _write(key, known)
+    if len(_known) >= MOST_KNOWN:
+        _known.clear()
+    _known[key] = known
     return known
 
 
