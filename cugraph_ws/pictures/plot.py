@@ -116,7 +116,7 @@ def _draw(
     else:
         from matplotlib.collections import LineCollection
 
-        alpha = float(np.clip(3000 / max(len(ends), 1), 0.1, 0.6))
+        alpha = float(np.clip(800 / max(len(ends), 1), 0.1, 0.6))
         width = 0.8 if len(ends) < 10_000 else 0.3
         axes.add_collection(
             LineCollection(laid[ends], colors="#888888", alpha=alpha, linewidths=width, zorder=1)
@@ -190,7 +190,7 @@ def _draw_map(axes: Any, graph: GraphView[Any], seed: int) -> None:
     offsets = np.concatenate([[0], np.cumsum(np.bincount(starts, minlength=len(ranked)))])
     radii = np.sqrt(sizes[ranked] / sizes.max(initial=1))
     laid = _apart(positions(offsets, ends, 200, seed), radii)
-    _frame(axes, laid, margin=radii.max(initial=0))
+    _frame(axes, np.concatenate([laid - radii[:, None], laid + radii[:, None]]))
     axes.figure.draw_without_rendering()
     points = np.diff(axes.transData.transform([(0, 0), (1, 0)])[:, 0])[0] * 72 / axes.figure.dpi
     from matplotlib.collections import EllipseCollection, LineCollection
@@ -234,10 +234,10 @@ def _apart(laid: Array, radii: Array) -> Array:
     return laid
 
 
-def _frame(axes: Any, laid: Array, margin: float = 0.0) -> None:
+def _frame(axes: Any, laid: Array) -> None:
     """Set the limits of axes to those of the positions."""
     low, high = (laid.min(axis=0), laid.max(axis=0)) if len(laid) else (np.zeros(2), np.ones(2))
-    margin = margin + 0.06 * float((high - low).max(initial=0)) + 1e-3
+    margin = 0.06 * float((high - low).max(initial=0)) + 1e-3
     axes.set_xlim(low[0] - margin, high[0] + margin)
     axes.set_ylim(low[1] - margin, high[1] + margin)
 

@@ -24,6 +24,7 @@ html_sidebars: dict[str, list[str]] = {  # pages without pages below them
     "first-program": [],
     "meaning": [],
     "pipelines": [],
+    "papers": [],
 }
 html_theme_options = {
     "navbar_end": ["theme-switcher"],

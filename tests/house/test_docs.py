@@ -115,6 +115,13 @@ def test_terms_of_the_papers_are_where_the_page_says():
     assert not faults, "\n".join(faults)
 
 
+def test_the_page_on_the_papers_machines_names_places_that_exist():
+    spans = re.findall(r"`([^`\n]+)`", (DOCS / "site" / "papers.md").read_text("utf-8"))
+    places = [span for span in spans if PLACE.fullmatch(span)]
+    assert len(places) > 5
+    assert not [place for place in places if not exists(place)]
+
+
 @pytest.mark.parametrize(
     ("where", "fault"),
     [

@@ -51,6 +51,8 @@ def test_code_runs(page, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     with nx.config(backend_priority=[]):  # which a page sets, for its own process
         runpy.run_path(str(script))
+    if "matplotlib.pyplot" in sys.modules:
+        sys.modules["matplotlib.pyplot"].close("all")
 
 
 def marked(page: str, mark: str) -> list[str]:
