@@ -4,6 +4,7 @@ Known algorithms are functions.  Algorithms of your own are vertex programs in p
 the same engines.
 """
 
+import logging as _logging
 from typing import NoReturn
 
 from cugraph_ws import datasets
@@ -70,6 +71,7 @@ from cugraph_ws.suggestions import did_you_mean as _did_you_mean
 
 __version__ = "0.1.0"
 
+_logging.getLogger(__name__).addHandler(_logging.NullHandler())
 _register_accessors()
 
 __all__ = [

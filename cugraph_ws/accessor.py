@@ -10,7 +10,7 @@ import functools
 import inspect
 from collections.abc import Callable
 from types import ModuleType
-from typing import Any, Concatenate, Generic, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, Generic, NoReturn, ParamSpec, TypeVar
 
 import wrapt
 
@@ -24,6 +24,7 @@ from cugraph_ws.graph.methods import add_methods
 from cugraph_ws.methods import Graph
 from cugraph_ws.pictures.layout import layout
 from cugraph_ws.pictures.plot import plot
+from cugraph_ws.suggestions import did_you_mean
 
 __all__ = ["NAME", "EdgeFrameAccessor", "register"]
 
@@ -82,6 +83,12 @@ class EdgeFrameAccessor(Generic[FrameT]):
     frame : DataFrame
         The edges.
     """
+
+    if not TYPE_CHECKING:  # to type checkers other names are errors
+
+        def __getattr__(self, name: str) -> NoReturn:
+            hint = "" if name.startswith("_") else did_you_mean(name, _public(self), f"{NAME}.")
+            raise AttributeError(f"frame.{NAME} has no {name!r}{hint}", name=name)
 
     def __init__(self, frame: FrameT) -> None:
         self._frame = frame
@@ -153,6 +160,11 @@ class EdgeFrameAccessor(Generic[FrameT]):
     truss_number = method(public.truss_number)
     weakly_connected_components = method(public.weakly_connected_components)
     widest_path = method(public.widest_path)
+
+
+def _public(accessor: object) -> list[str]:
+    """Return the names of an accessor's methods."""
+    return [name for name in dir(type(accessor)) if not name.startswith("_")]
 
 
 def _run_on(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -257,6 +257,8 @@ def shown(value: Any) -> str:
     # The text of a frame says nothing.
     if hasattr(type(value), "columns") and hasattr(value, "__len__"):
         return f"<{type(value).__name__} of {len(value):,} rows>"
+    if hasattr(value, "to_frame") and hasattr(value, "__len__"):
+        return f"<{type(value).__name__} of {len(value):,} values>"
     try:
         text = repr(value)
     except (

@@ -107,6 +107,33 @@ OF_GRAPHS: dict[str, str] = {
     "vcount": "number_of_vertices",
     "view_edge_list": "edges",
 }
+# What takes the place of a method that a graph does not have.
+INSTEAD: dict[str, str] = {
+    **dict.fromkeys(
+        (
+            *(
+                "add_edge",
+                "add_edges",
+                "add_edges_from",
+                "add_node",
+                "add_nodes_from",
+                "add_vertices",
+            ),
+            *(
+                "remove_edge",
+                "remove_edges_from",
+                "remove_node",
+                "remove_nodes_from",
+                "delete_edges",
+            ),
+        ),
+        "; a graph does not change: build one of the changed frame",
+    ),
+    **dict.fromkeys(("has_node", "has_vertex"), "; write: vertex in graph"),
+    "has_edge": "; look in graph.edges, a frame",
+    "is_closed": "; using a closed graph is an error",
+}
+FILES = "; read the file by pandas, Polars or PyArrow, and give the frame"
 CLOSE = 0.75  # similarity from which a name is a misspelling
 
 
@@ -127,6 +154,10 @@ def did_you_mean(name: str, names: Iterable[str], prefix: str = "") -> str:
         "; did you mean …", or "" if nothing is close.
     """
     existing = list(names)
+    if prefix == "graph." and name in INSTEAD and name not in existing:
+        return INSTEAD[name]
+    if prefix == "ws." and name.startswith(("read_", "load")):
+        return FILES
     meant = OURS.get(name, "") if prefix != "graph." else OF_GRAPHS.get(name, OURS.get(name, ""))
     if meant in existing:
         return f"; did you mean {prefix}{meant}?"

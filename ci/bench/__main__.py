@@ -18,6 +18,7 @@ COMMANDS = {
     "small": ("bench.checks.small", "functions and schedules on small graphs, for compute-sanitizer"),
     "leaks": ("bench.checks.leaks", "build, rank, search and close repeatedly: memory must not grow"),
     "stops": ("bench.checks.stops", "how long runs go on after timeout=, a callback's False and Ctrl-C"),
+    "requests": ("bench.checks.requests", "threads that search one graph: latencies, and the memory that comes back"),
     "stages": ("bench.stages", "what ci/gpu.sh runs: tests, sanitizer, checks and benchmarks, into the record"),
     "report": ("bench.page", "pages and pictures of the record in docs/measurements"),
     "machine": ("bench.machine", "facts about this machine, as JSON"),

@@ -1,20 +1,23 @@
 """Breadth-first searches in batches of 64, with a bit for each.
 
 A vertex has a word with a bit for each search, set if the search has reached it.  So one pass over
-the edges serves all searches of the batch (Then et al.: The more the merrier, VLDB 2014).
+the edges serves all searches of the batch (Then et al.: The more the merrier, VLDB 2014).  On a single
+CPU levels of few arcs follow each other in one call.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from cugraph_ws.algorithms.neighbourhood import Direction, Neighbourhood
+from cugraph_ws.backends import loops
+from cugraph_ws.runtime.arrays import as_host
 from cugraph_ws.runtime.looks import look
 
-__all__ = ["WIDTH", "counts_of_bits", "searches"]
+__all__ = ["WIDTH", "Levels", "searches"]
 
 Array = Any  # NumPy's or CuPy's
 
@@ -22,7 +25,74 @@ WIDTH = 64  # searches in a batch
 ON_HOST, ON_DEVICE = 1 << 15, 1 << 18  # most words that are unpacked at a time
 
 
-def searches(near: Neighbourhood, starts: Array, direction: Direction) -> Iterator[Any]:
+class Levels(NamedTuple):
+    """Levels of searches: which vertices they reach.
+
+    Attributes
+    ----------
+    first : int
+        The first level, from 1.
+    ends : ndarray of int64, shape (levels,)
+        The end of each level in the other arrays.
+    rows : array of int64
+        Positions of the owned vertices that a search reaches in a level.
+    words : array of int64
+        For each of them, the searches that reach it: bit i is the one from the i-th start.
+    """
+
+    first: int
+    ends: Any
+    rows: Array
+    words: Array
+
+    @property
+    def numbers(self) -> Any:
+        """The number of each level; ndarray of int64, shape (levels,)."""
+        return np.arange(self.first, self.first + len(self.ends))
+
+    def counts(self, xp: Any, width: int) -> Any:
+        """Return how many vertices of each level the first searches reach.
+
+        Parameters
+        ----------
+        xp : module
+            NumPy or CuPy.
+        width : int
+            Number of searches.
+
+        Returns
+        -------
+        ndarray of int64, shape (levels, width)
+        """
+        if xp is np:
+            return loops("batched_searches", on_device=False).counts(self.words, self.ends, width)
+        return as_host(_counts_of_bits(xp, self.words, 0))[None, :width]
+
+    def add_to_vertices(
+        self, xp: Any, reached: Array, distances: Array, reciprocals: Array
+    ) -> None:
+        """Add to sums by vertex the searches that reach it, their distances, and the reciprocals of these.
+
+        Parameters
+        ----------
+        xp : module
+            NumPy or CuPy.
+        reached, distances : array of int64, shape (size,)
+        reciprocals : array of float64, shape (size,)
+        """
+        sums = reached, distances, reciprocals
+        if xp is np:
+            add = loops("batched_searches", on_device=False).add_to_vertices
+            add(self.rows, self.words, self.ends, self.first, sums)
+            return
+        counts = _counts_of_bits(xp, self.words, 1)
+        for column, values in zip(
+            sums, (counts, self.first * counts, counts / self.first), strict=True
+        ):
+            column[self.rows] += values
+
+
+def searches(near: Neighbourhood, starts: Array, direction: Direction) -> Iterator[Levels]:
     """Search from up to 64 vertices at once, level by level; collective.
 
     Parameters
@@ -35,18 +105,27 @@ def searches(near: Neighbourhood, starts: Array, direction: Direction) -> Iterat
 
     Yields
     ------
-    level : int
-        From 1 on; the last has no vertices.
-    rows : array of int64
-        Positions of the owned vertices that a search reaches in this level.
-    words : array of int64
-        For each of them, the searches that reach it: bit i is the one from `starts[i]`.
+    Levels
+        One level, or several on a single CPU; the last has no vertices.  Its arrays are valid until the
+        next.
     """
     owned_starts, rows = near.owned_among(starts)
     front = near.xp.zeros(near.part.size, np.int64)
     front[rows] = near.xp.asarray(np.int64(1) << owned_starts)
     reached, level = front.copy(), 0
+    small = None
+    if near.xp is np and near.part.halo.alone:
+        against = direction == "out" and near.part.directed
+        ways = near.part.csc if against else near.part.csr
+        small = loops("batched_searches", on_device=False).SmallLevels(ways, reached, front)
     while near.total(len(rows)):
+        look()
+        some = None if small is None else small.run(rows)
+        if some is not None:
+            ends, found, words, rows = some
+            yield Levels(level + 1, ends, found, words)
+            level += len(ends)
+            continue
         changed = near.update(front, rows)
         readers = near.followers(changed, direction)
         words = near.words(front, direction, "or", readers)
@@ -62,11 +141,11 @@ def searches(near: Neighbourhood, starts: Array, direction: Direction) -> Iterat
         front[rows] = words
         reached[rows] |= words
         look()
-        yield level, rows, words
+        yield Levels(level, np.array([len(rows)]), rows, words)
         del words
 
 
-def counts_of_bits(xp: Any, words: Array, axis: int) -> Array:
+def _counts_of_bits(xp: Any, words: Array, axis: int) -> Array:
     """Return how many of 64 bits are set in each word, or in how many words each bit is.
 
     Words are unpacked to a byte for each bit, so only some are at a time.

@@ -65,7 +65,8 @@ ARCS = 1 << 16  # arcs that are scored at a time
 HIGH = 1e150  # numbers of paths above this are scaled down
 LOW = 1e-305  # and not below this: a vertex that is reached has more than 0 paths
 AT_ONCE = 8  # most batches that a single GPU searches in one
-SEARCH = 33  # bytes of a single CPU's search by vertex
+SCORES = 15  # bytes by vertex of a step on a single CPU, besides its searches
+SEARCH = 33  # bytes of such a search by vertex
 WEIGHTED_SEARCH = 45
 SEARCHES_A_THREAD = (
     4  # so that threads do not wait for the longest; one a thread above WIDTH threads
@@ -282,6 +283,8 @@ class Betweenness(ArrayLoop):
     def memory(self, sizes: Sizes) -> float:
         """Return the bytes of a batch of sources, or of the edges in the result, whichever are more."""
         rest = ROWS[self.name].of(sizes)
+        if sizes.whole and not sizes.on_device:
+            rest += SCORES * sizes.vertices
         each, width = self._batch(
             self._number_of_sources(sizes), on_device=sizes.on_device, alone=sizes.whole
         )
@@ -310,7 +313,10 @@ class Betweenness(ArrayLoop):
         self._score = near.xp.zeros(near.part.size)
         alone = near.part.halo.alone
         each, most = self._batch(len(self._sources), on_device=on_device, alone=alone)
-        self._group = self._width = width_of_batch(near.part, most, each, CELLS, ROWS[self.name])
+        kept = SCORES * near.part.size if alone and not on_device else 0
+        self._group = self._width = width_of_batch(
+            near.part, most, each, CELLS, ROWS[self.name], kept=kept
+        )
         self._arcs = near.xp.zeros(len(near.part.csc.indices) if self._edges else 0)
         self._searches: list[Any] = []
         if alone and not on_device and not self.converged:

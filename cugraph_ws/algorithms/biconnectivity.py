@@ -1,7 +1,8 @@
 """Bridges and articulation points: the edges and vertices whose removal disconnects a component.
 
-Each rank reduces its own edges to a certificate of fewer than two edges per vertex; then all ranks
-solve the union of the certificates.
+A single CPU searches depth-first.  Elsewhere blocks are found in whole-array steps: each rank reduces its
+own edges to a certificate of fewer than two edges per vertex; then all ranks solve the union of the
+certificates.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from cugraph_ws.algorithms.listed_edges import ListedEdges
 from cugraph_ws.algorithms.neighbourhood import edge_frame
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight, refuse_checkpoints
 from cugraph_ws.algorithms.registry import algorithm
+from cugraph_ws.backends import loops
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.loop import Step
 from cugraph_ws.frames.base import VertexNumbers
@@ -148,11 +150,14 @@ class Biconnectivity(ListedEdges):
 
     def memory(self, sizes: Sizes) -> float:
         """Return the bytes that a run takes; see `footprints`."""
-        return ROWS["biconnectivity"].of(sizes)
+        searches = sizes.whole and not sizes.on_device
+        return ROWS["biconnectivity of one CPU" if searches else "biconnectivity"].of(sizes)
 
     def step(self) -> Step:
         """Find the bridges and articulation points."""
         part, xp = self.near.part, self.near.xp
+        if part.halo.alone and not part.on_device:
+            return self.end(*loops("biconnectivity", on_device=False).bridges_and_cuts(part))
         arcs, tail, head, _, _ = self.edges_once()
         blocks = find_blocks(xp, part.size, tail, head, self.lower)
         places = xp.flatnonzero(blocks.bridge[blocks.child])

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Unpack
 
 import numpy as np
 
-from cugraph_ws.algorithms.batched_searches import WIDTH, counts_of_bits, searches
+from cugraph_ws.algorithms.batched_searches import WIDTH, searches
 from cugraph_ws.algorithms.footprints import ROWS
 from cugraph_ws.algorithms.neighbourhood import MOST, ArrayLoop, Direction, Neighbourhood
 from cugraph_ws.algorithms.options import (
@@ -20,19 +20,21 @@ from cugraph_ws.algorithms.options import (
     refuse_negative,
 )
 from cugraph_ws.algorithms.registry import algorithm
-from cugraph_ws.algorithms.weighted_paths import distances_from
+from cugraph_ws.algorithms.weighted_paths import EXACT, distances_from, inexact
 from cugraph_ws.arguments import check_count, check_flag, shown
+from cugraph_ws.backends import loops
 from cugraph_ws.errors import InputError
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.driver import run_on
 from cugraph_ws.execution.loop import Result, Step
 from cugraph_ws.execution.run_memory import width_of_batch
 from cugraph_ws.frames.types import FrameT
-from cugraph_ws.graph.footprints import Sizes
+from cugraph_ws.graph.footprints import Row, Sizes
 from cugraph_ws.graph.graph import Graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.runtime.arrays import as_host
 from cugraph_ws.runtime.looks import look
+from cugraph_ws.runtime.threads import number_of_threads, parallel
 
 __all__ = ["DistanceSums", "closeness_centrality", "harmonic_centrality"]
 
@@ -41,6 +43,8 @@ Array = Any  # NumPy's or CuPy's
 WEIGHTED_WIDTH = 32  # most searches in a batch with lengths
 CELLS = 1 << 27  # most entries of such a batch's matrix by vertex and search
 BATCH = 45  # bytes of it by vertex and search
+LENGTH_SEARCH = 21  # bytes of a single CPU's search with lengths by vertex
+SEARCHES_A_THREAD = 4  # so that threads do not wait for the longest
 SUMS, BEFORE = 36, 24  # bytes by vertex of sums over a sample, and of those before a further batch
 GREATEST_SEED = 2**128 - 1
 
@@ -318,25 +322,23 @@ class DistanceSums(ArrayLoop):
         """Search from the next vertices, and sum the distances."""
         starts = self._starts[self.done : self.done + WIDTH]
         direction: Direction = "out" if self._k is None else "in"
-        own_sums = np.zeros((3, len(starts)))
+        own_sums = np.zeros((1, 3, len(starts)))
         # A run may end in the middle of the searches, so copies are added to.
         names = ("_reached", "_distances", "_reciprocals") if self._k is not None else ()
         sums = {name: getattr(self, name).copy() for name in names}
         read = 0
-        for level, rows, words in searches(self.near, starts, direction):
-            axis = 0 if self._k is None else 1
-            counts = counts_of_bits(self.near.xp, words, axis)
+        for levels in searches(self.near, starts, direction):
             if self._k is None:
-                counts = as_host(counts)[: len(starts)]
-                own_sums += np.outer([1.0, level, 1.0 / level], counts)
+                numbers = levels.numbers.astype(np.float64)
+                factors = np.stack((np.ones(len(numbers)), numbers, 1.0 / numbers), axis=1)
+                terms = factors[:, :, None] * levels.counts(self.near.xp, len(starts))[:, None]
+                own_sums = np.add.reduce(np.concatenate((own_sums, terms)), axis=0, keepdims=True)
             else:
-                sums["_reached"][rows] += counts
-                sums["_distances"][rows] += level * counts
-                sums["_reciprocals"][rows] += counts / level
-            read += len(rows)
-            del rows, words, counts  # before the arrays of the next level
+                levels.add_to_vertices(self.near.xp, *sums.values())
+            read += len(levels.rows)
+            del levels  # before the arrays of the next ones
         if self._k is None:
-            self._add(starts, own_sums)
+            self._add(starts, own_sums[0])
         for name, total in sums.items():
             setattr(self, name, total)
         self.done += len(starts)
@@ -357,6 +359,8 @@ class DistanceSums(ArrayLoop):
 class WeightedDistanceSums(DistanceSums):
     """Sums over distances along edges with given lengths, as a loop for `run`.
 
+    On a single CPU each thread searches from a start of its own with a heap (Dijkstra).
+
     Parameters
     ----------
     vertices, k, seed
@@ -370,22 +374,66 @@ class WeightedDistanceSums(DistanceSums):
     def memory(self, sizes: Sizes) -> float:
         """Return the bytes of a batch of searches, and of the arcs that they read."""
         starts = self._number_of_starts(sizes)
-        rest = ROWS[self.name].of(sizes)
-        width = sizes.columns(min(WEIGHTED_WIDTH, starts), BATCH, rest=rest)
-        return rest + BATCH * width * sizes.vertices
+        alone = sizes.whole and not sizes.on_device
+        rest = self._row(alone=alone).of(sizes) + alone * sizes.cast_weights
+        each, most = self._batch(starts, alone=alone)
+        width = sizes.columns(most, each, rest=rest)
+        return rest + each * width * sizes.vertices
+
+    def _row(self, *, alone: bool) -> Row:
+        """Return what a run takes besides a batch of searches."""
+        return ROWS["distance_sums by heaps" if alone else self.name]
+
+    def _batch(self, starts: int, *, alone: bool) -> tuple[int, int]:
+        """Return the bytes of a batch by vertex and search, and most searches of a batch."""
+        if not alone:
+            return BATCH, max(1, min(WEIGHTED_WIDTH, starts))
+        return LENGTH_SEARCH, max(1, min(SEARCHES_A_THREAD * number_of_threads(), starts))
 
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Choose where searches start."""
         refuse_negative(graph, "lengths must be 0 or more")
         refuse_great(graph, float(graph.number_of_vertices) ** 2)
         super().start(graph, on_device=on_device)
-        most = max(1, min(WEIGHTED_WIDTH, len(self._starts)))
-        self._width = width_of_batch(self.near.part, most, BATCH, CELLS, ROWS[self.name])
+        part = self.near.part
+        alone = part.halo.alone and not on_device
+        each, most = self._batch(len(self._starts), alone=alone)
+        self._width = width_of_batch(part, most, each, CELLS, self._row(alone=alone))
+        self._searches: list[Any] = []
+        if alone and not self.converged:
+            against = self._k is None and part.directed
+            rows, _, lengths = self.near.folded("in" if against else "out", str(graph.weight))
+            search = loops("distance_sums", on_device=False).LengthSearch
+            self._searches = [search(rows, lengths) for _ in range(self._width)]
+
+    def _step_on_one_cpu(self, starts: Array) -> int:
+        """Search from vertices, each in a thread; sum the distances, and return how many rows are read."""
+        weight = str(self.near.part.graph.weight)
+        searches = self._searches[: len(starts)]
+        tasks = zip(searches, starts.tolist(), strict=True)
+        parallel(lambda search, start: search.run(start), tasks)
+        is_whole = self.near.part.graph.edge_dtype(weight).kind in "iu"
+        if is_whole and max(search.greatest for search in searches) >= EXACT:
+            raise inexact(weight)
+        if self._k is None:
+            self._add(starts, np.stack([search.sums() for search in searches], axis=1))
+        else:
+            for search in searches:
+                search.add(self._reached, self._distances, self._reciprocals)
+        return sum(search.reached for search in searches)
 
     def step(self) -> Step:
         """Search from the next vertices, and sum the distances."""
-        near, part, xp = self.near, self.near.part, self.near.xp
         starts = self._starts[self.done : self.done + self._width]
+        read = self._step_on_one_cpu(starts) if self._searches else self._step_in_arrays(starts)
+        self.done += len(starts)
+        read, bytes_sent = self.near.part.halo.totals(read)
+        starts_left = len(self._starts) - self.done
+        return Step(starts_left, read, direction="push", filter="list", bytes_sent=bytes_sent)
+
+    def _step_in_arrays(self, starts: Array) -> int:
+        """Search from a batch of vertices; sum the distances, and return how many rows are read."""
+        near, part, xp = self.near, self.near.part, self.near.xp
         direction: Direction = "out" if self._k is None else "in"
         length, read = distances_from(near, starts, direction, str(part.graph.weight))
         length = length[: part.owned]
@@ -412,7 +460,4 @@ class WeightedDistanceSums(DistanceSums):
             self._reached[: part.owned] += reached
             self._distances[: part.owned] += total
             self._reciprocals[: part.owned] += reciprocals
-        self.done += len(starts)
-        read, bytes_sent = part.halo.totals(read)
-        starts_left = len(self._starts) - self.done
-        return Step(starts_left, read, direction="push", filter="list", bytes_sent=bytes_sent)
+        return read

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from cugraph_ws.algorithms.batched_searches import WIDTH, counts_of_bits, searches
+from cugraph_ws.algorithms.batched_searches import WIDTH, searches
 from cugraph_ws.algorithms.closeness import DistanceSums, vertex_frame
 from cugraph_ws.algorithms.components import WeaklyConnectedComponents
 from cugraph_ws.algorithms.footprints import ROWS
@@ -29,7 +29,7 @@ from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.footprints import Sizes
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
-from cugraph_ws.runtime.arrays import as_host, count_true
+from cugraph_ws.runtime.arrays import count_true
 from cugraph_ws.runtime.bins import bin_sums
 from cugraph_ws.runtime.looks import look
 
@@ -267,13 +267,13 @@ class Eccentricities(DistanceSums):
         starts = self._starts[self.done : self.done + WIDTH]
         longest, reached, hops = (np.zeros(len(starts), np.int64) for _ in range(3))
         read = 0
-        for level, rows, words in searches(near, starts, "in"):
-            counts = as_host(counts_of_bits(near.xp, words, 0))[: len(starts)]
-            longest[counts > 0] = level
-            reached += counts
-            hops += level * counts
-            read += len(rows)
-            del rows, words  # before the arrays of the next level
+        for levels in searches(near, starts, "in"):
+            counts, numbers = levels.counts(near.xp, len(starts)), levels.numbers
+            longest = np.maximum(longest, (numbers[:, None] * (counts > 0)).max(axis=0))
+            reached += counts.sum(axis=0)
+            hops += numbers @ counts
+            read += len(levels.rows)
+            del levels  # before the arrays of the next ones
         of_ranks = np.array(
             part.graph.comm.allgather([longest.tolist(), reached.tolist(), hops.tolist()])
         )
@@ -444,9 +444,10 @@ class Diameter(ArrayLoop):
         reached = 0
         _, places = near.owned_among(np.array([start]))
         hops[places] = 0
-        for level, rows, _ in searches(near, np.array([start]), direction):
-            hops[rows] = level
-            reached += len(rows)
+        for levels in searches(near, np.array([start]), direction):
+            lengths = np.diff(levels.ends, prepend=0)
+            hops[levels.rows] = near.xp.asarray(np.repeat(levels.numbers, lengths))
+            reached += len(levels.rows)
         total = near.total(reached)
         if self._connected and total + 1 < part.graph.number_of_vertices:
             verb = "reaches" if direction == "in" else "is reached from"

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from cugraph_ws.graph.footprints import Bytes, Row, Sizes
 
-__all__ = ["RESULTS", "ROWS", "subgraph_memory"]
+__all__ = ["RESULTS", "ROWS", "community_memory", "subgraph_memory"]
 
 MERGED = Bytes(
     11, 17.3
@@ -30,15 +30,17 @@ ROWS = {
     "weighted_betweenness_centrality": Row(Bytes(20, 4, 8), Bytes(12, 0, 8), result=0),
     # edges once, the forest, the nearest common ancestors of the others' ends
     "biconnectivity": Row(Bytes(222, 138), Bytes(216, 68)),
+    # preorder numbers, parents, the next arc
+    "biconnectivity of one CPU": Row(Bytes(40, 4), Bytes(30, 0)),
     "clustering_coefficient": Row(Bytes(9, 141), Bytes(108, 12.2), MERGED),
     "coloring": Row(Bytes(9, 141), Bytes(82, 8), MERGED),
     "coloring by seed": Row(Bytes(100, 4), Bytes(92, 0)),
-    "conductance": Row(Bytes(33, 42), Bytes(33, 42), looked_up=VALUES_LOOKED_UP),
     "core_number": Row(Bytes(50, 4), Bytes(41, 0)),
     # bits of a search, hops both ways, bounds
     "diameter": Row(Bytes(122, 4), Bytes(115, 0), result=0),
     # bits of 64 searches, and the vertices of a level
     "distance_sums": Row(Bytes(70, 4), Bytes(62, 0), result=0),
+    "distance_sums by heaps": Row(Bytes(26, 4), Bytes(26, 0)),  # of one CPU
     "weighted_distance_sums": Row(Bytes(54, 4.4, 8), Bytes(42, 0)),
     "eigenvector_centrality": Row(Bytes(46, 0), Bytes(100, 0)),
     "hits": Row(Bytes(107, 4, 8), Bytes(99, 0)),
@@ -50,7 +52,9 @@ ROWS = {
     # every edge once with its weight, and the order of those that are sorted
     "marks of edges": Row(Bytes(2, 8), Bytes(2, 9), result=66),  # the least that subgraphs take
     "minimum_spanning_forest": Row(Bytes(56, 129), Bytes(56, 70)),
+    # sums by community, also for conductance: in arrays by arc, or, on a CPU, of the weights by row alone
     "modularity": Row(Bytes(33, 42), Bytes(33, 42), looked_up=VALUES_LOOKED_UP),
+    "modularity on a CPU": Row(Bytes(57, 4, 16), Bytes(49, 0, 8), looked_up=VALUES_LOOKED_UP),
     # rows of distinct neighbours: keys of the arcs of both directions, sorted
     "neighbours": Row(Bytes(9, 141), Bytes(108, 12.2), MERGED),
     "neighbours kept": Row(Bytes(16, 18), Bytes(16, 7)),
@@ -75,6 +79,21 @@ RESULTS = {
     "subgraph": 51,
     "weights of a subgraph": 24,
 }
+
+
+def community_memory(sizes: Sizes) -> float:
+    """Return the bytes that sums by community take.
+
+    Parameters
+    ----------
+    sizes : Sizes
+        Of the graph.
+
+    Returns
+    -------
+    float
+    """
+    return ROWS["modularity" if sizes.on_device else "modularity on a CPU"].of(sizes)
 
 
 def subgraph_memory(sizes: Sizes, edges: float | None = None, *, searched: bool = False) -> float:

@@ -19,6 +19,7 @@ from cugraph_ws.algorithms.neighbourhood import row_of_arcs
 from cugraph_ws.algorithms.options import Columns, Weight, refuse_great, refuse_negative
 from cugraph_ws.algorithms.registry import algorithm
 from cugraph_ws.arguments import check_number
+from cugraph_ws.backends import loops
 from cugraph_ws.contract import choose_engine
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.options import Engine
@@ -199,8 +200,10 @@ def _sums(graph: GraphView, communities: Any, engine: Engine) -> tuple[Any, list
     also a self-loop.
     """
     chosen = choose_engine(engine, graph)
-    refuse_call("sums by community", ROWS["modularity"], graph, on_device=chosen == "cuda")
-    part = Part(graph, on_device=chosen == "cuda")
+    on_device = chosen == "cuda"
+    row = ROWS["modularity" if on_device else "modularity on a CPU"]
+    refuse_call("sums by community", row, graph, on_device=on_device)
+    part = Part(graph, on_device=on_device)
     xp, halo = part.xp, part.halo
     labels, names = read_labels(graph, communities, "communities")
     codes = xp.asarray(labels[: graph.owned])
@@ -208,13 +211,13 @@ def _sums(graph: GraphView, communities: Any, engine: Engine) -> tuple[Any, list
     distinct = xp.unique(xp.concatenate([values for (values,) in codes_of_ranks]))
     places = xp.searchsorted(distinct, codes)
     count = len(distinct)
-    inside, loops = _inside(part, part.with_ghosts(places), count)
+    inside, self_loops = _inside(part, part.with_ghosts(places), count)
     out, into = (
         _by_community(xp, places, _at_vertices(part, incoming=incoming), count)
         for incoming in (False, True)
     )
     if not graph.directed:
-        inside, out, into = inside + loops, out + loops, into + loops
+        inside, out, into = inside + self_loops, out + self_loops, into + self_loops
     sizes = _by_community(xp, places, xp.ones(part.owned), count)
     bounds = [count * rank // halo.comm.size for rank in range(halo.comm.size + 1)]
     buffers = [
@@ -250,10 +253,14 @@ def _inside(part: Part, labels: Array, count: int) -> tuple[Array, Array]:
     arcs = len(csc.indices)
     if not arcs:
         return xp.zeros(count), xp.zeros(count)
+    name = part.graph.weight
+    if not part.on_device:
+        values = None if name is None else part.arc_values(name)
+        sums = loops("community_sums", on_device=False).sums_inside(csc, values, labels, count)
+        return cast(tuple[Array, Array], sums)
     rows = row_of_arcs(part)
     row_labels = labels[rows]
-    name = part.graph.weight
     weights = xp.ones(arcs) if name is None else part.arc_values(name).astype(np.float64)
     both = xp.where(row_labels == labels[csc.indices], weights, 0.0)
-    loops = xp.where(rows == csc.indices, weights, 0.0)
-    return bin_sums(row_labels, both, count), bin_sums(row_labels, loops, count)
+    own = xp.where(rows == csc.indices, weights, 0.0)
+    return bin_sums(row_labels, both, count), bin_sums(row_labels, own, count)

@@ -91,8 +91,8 @@ class MultiSource(Loop):
         `BFS` or `SSSP`.
     argument : str
         The program's argument for the start.
-    starts : list of ids
-        Start vertices; a separate search runs from each.
+    starts : list of ids, optional
+        Start vertices; a separate search runs from each.  None: from every vertex.
     engine : str
         As in `run`.
     max_iter : int, optional
@@ -145,7 +145,7 @@ class MultiSource(Loop):
     @property
     def vertices_given(self) -> dict[str, Any]:
         """Arguments that contain vertices, by name; they are looked up before the run."""
-        return {"starts": self._starts}
+        return {} if self._starts is None else {"starts": self._starts}
 
     @property
     def reads_weights(self) -> bool:
@@ -164,7 +164,7 @@ class MultiSource(Loop):
 
     def memory(self, sizes: Sizes) -> float:
         """Return the bytes of the rows of the result, one for each start and vertex, and of a search."""
-        starts = length_hint(self._starts, 1)
+        starts = sizes.vertices if self._starts is None else length_hint(self._starts, 1)
         each = RESULTS.get(self.name, RESULTS["multi_source_sssp"]) + 1.5 * sizes.wide_ids
         return each * starts * sizes.vertices + program_memory(self._program, sizes)
 
@@ -183,10 +183,13 @@ class MultiSource(Loop):
             raise InputError(
                 f"program={program.name} has no `distance` and `predecessor`; give BFS or SSSP"
             )
-        if is_one_vertex(self._starts):
+        if self._starts is None:
+            self._numbers = np.arange(graph.number_of_vertices)
+        elif is_one_vertex(self._starts):
             raise InputError(f"starts={shown(self._starts)} must be a list of vertices")
+        else:
+            self._numbers = np.asarray(graph.numbers(self._starts, "starts"))
         self._graph, self._done = graph, 0
-        self._numbers = np.asarray(graph.numbers(self._starts, "starts"))
         self._part = part = Part(graph, on_device=batched)
         number = np.dtype(np.int64)
         search = self._search()
@@ -318,7 +321,7 @@ class MultiSource(Loop):
 @accepts_dask_frames
 def multi_source_bfs(
     graph: Graph[FrameT] | FrameT,
-    starts: Any,
+    starts: Any = None,
     *,
     depth_limit: int | None = None,
     source: Columns = "source",
@@ -332,8 +335,9 @@ def multi_source_bfs(
 
     Parameters
     ----------
-    starts : list of ids
-        Start vertices; a separate search runs from each.
+    starts : list of ids, optional
+        Start vertices; a separate search runs from each.  By default from every vertex, which gives
+        the distances of all pairs.
     depth_limit : int, optional
         Maximum number of hops; 0 reaches only the start.
     unreachable : {"null", "max"}
@@ -376,7 +380,7 @@ def multi_source_bfs(
 @accepts_dask_frames
 def multi_source_sssp(
     graph: Graph[FrameT] | FrameT,
-    starts: Any,
+    starts: Any = None,
     cutoff: float | None = None,
     *,
     source: Columns = "source",
@@ -392,8 +396,9 @@ def multi_source_sssp(
     ----------
     graph : Graph or DataFrame
         The graph, or an edge frame. Without weights every edge has length 1.
-    starts : list of ids
-        Start vertices; a separate search runs from each.
+    starts : list of ids, optional
+        Start vertices; a separate search runs from each.  By default from every vertex, which gives
+        the distances of all pairs.
     cutoff : float, optional
         Maximum length of a path; vertices farther away are unreachable.
     weight : str or None

@@ -93,6 +93,8 @@ def shortest_path(result: Any, *start: Any, targets: Any = None) -> Any:
         graph = as_graph(result, weight=AUTO)
         search: Any = bfs if graph.weight is None else sssp
         return shortest_path(search(graph, ends[0]), ends[1])
+    if len(ends) == 1 and isinstance(result, GraphView):
+        raise InputError("shortest_path of a graph needs a start and targets; give both")
     if len(ends) != 1:
         raise InputError(
             "shortest_path takes a search's result and targets, or a graph, a start and targets"

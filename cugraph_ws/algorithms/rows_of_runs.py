@@ -17,7 +17,7 @@ from cugraph_ws.algorithms.components import WeaklyConnectedComponents
 from cugraph_ws.algorithms.core import CoreNumber
 from cugraph_ws.algorithms.distances import Diameter, Eccentricities
 from cugraph_ws.algorithms.eigenvector import EigenvectorCentrality
-from cugraph_ws.algorithms.footprints import ROWS, subgraph_memory
+from cugraph_ws.algorithms.footprints import ROWS, community_memory, subgraph_memory
 from cugraph_ws.algorithms.hits import HITS
 from cugraph_ws.algorithms.independent_set import Coloring, MaximalIndependentSet
 from cugraph_ws.algorithms.krylov import PrincipalVector
@@ -64,7 +64,7 @@ FUNCTIONS: dict[str, Callable[[int], Any]] = {
     "closeness_centrality": lambda count: DistanceSums(range(count)),
     "clustering_coefficient": lambda _: ClusteringCoefficient(),
     "coloring": lambda _: Coloring(),
-    "conductance": lambda _: ROWS["conductance"],
+    "conductance": lambda _: SimpleNamespace(memory=community_memory),
     "core_number": lambda _: CoreNumber(),
     "cosine": lambda _: Similarity("cosine"),
     "diameter": lambda _: Diameter(),
@@ -86,7 +86,7 @@ FUNCTIONS: dict[str, Callable[[int], Any]] = {
     "maximum_spanning_forest": lambda _: SpanningForest(greatest=True),
     "minimum_spanning_forest": lambda _: SpanningForest(),
     "minimum_spanning_tree": lambda _: SpanningForest(),
-    "modularity": lambda _: ROWS["modularity"],
+    "modularity": lambda _: SimpleNamespace(memory=community_memory),
     "multi_source_bfs": lambda count: MultiSource(BFS, "start", range(count)),
     "multi_source_sssp": lambda count: MultiSource(SSSP, "start", range(count)),
     "overlap": lambda _: Similarity("overlap"),

@@ -11,8 +11,7 @@ from typing import Any, TypeVar, cast
 from cugraph_ws.arguments import check_columns
 from cugraph_ws.execution.keywords import refuse_unknown, with_own_names
 from cugraph_ws.execution.options import Options, options_of
-from cugraph_ws.frames.base import is_dask_frame
-from cugraph_ws.frames.lazy import table_of_stream
+from cugraph_ws.frames.base import is_dask_frame, table_if_stream
 from cugraph_ws.runtime.dispatch import provider
 
 __all__ = ["accepts_dask_frames"]
@@ -47,8 +46,8 @@ def accepts_dask_frames(function: Function) -> Function:
             options = with_own_names(function, options, program)
             refuse_unknown(function, options)
         graph: Any = arguments[place] if len(arguments) > place else options.get("graph")
-        if hasattr(graph, "__arrow_c_stream__"):
-            graph = table_of_stream(graph)
+        given, graph = graph, table_if_stream(graph)
+        if graph is not given:
             if len(arguments) > place:
                 arguments = (*arguments[:place], graph, *arguments[place + 1 :])
             else:

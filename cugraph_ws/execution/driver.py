@@ -8,6 +8,7 @@ and the trace are the same for all.
 
 from __future__ import annotations
 
+import logging
 import math
 import time
 from contextlib import nullcontext
@@ -42,6 +43,7 @@ from cugraph_ws.runtime.warn import warn_caller
 
 __all__ = ["drive", "loop_of", "run_on"]
 
+LOG = logging.getLogger("cugraph_ws")
 LONG = 10.0  # seconds after which a run of a user's program without a limit is warned of
 
 
@@ -132,10 +134,14 @@ def drive(loop: Loop, graph: GraphView[FrameT], options: Options) -> Result[Fram
     on_device = choose_engine(options.engine, graph) == "cuda"
     _refuse_checkpoints(loop, graph, options)
     vote = None if graph.whole else StopVote(graph.comm)
-    progress = options.progress
+    progress, begun = options.progress, time.perf_counter()
     with nullcontext() if progress is False else reporter(progress, loop.name) as report:
         stops = StopRequests(options.timeout, vote, report)
         result = _watched(loop, graph, options, stops, on_device=on_device, may_not_end=may_not_end)
+    LOG.info(
+        "%s: %s after %d supersteps in %.3f s",
+        loop.name, result.stopped, result.iterations, time.perf_counter() - begun,
+    )  # fmt: skip
     if on_device:
         device().trim()
     return result

@@ -34,6 +34,19 @@ MEANT: dict[str, tuple[str, ...]] = {
     "start_list": ("vertices",),
     "vertex_subset": ("vertices",),
 }
+# Names that only resemble ours, and what they may stand for
+RESEMBLE = {
+    "damping": "alpha",
+    "damping_factor": "alpha",
+    "iterations": "max_iter",
+    "max_iterations": "max_iter",
+    "n_iter": "max_iter",
+    "n_iterations": "max_iter",
+    "num_iterations": "max_iter",
+    "tolerance": "tol",
+    "verbose": "progress",
+    "weights": "weight",
+}
 # Functions that take lengths of edges, which NetworkX calls `distance`
 BY_DISTANCE = (
     "closeness_centrality",
@@ -60,6 +73,9 @@ REFUSED: dict[str, str] = {
     "sources": "all vertices are sources here; leave it out",
     "start_list": "the function has no list of vertices; select rows of the result",
     "targets": "all vertices are reached; for paths to some, use shortest_path(result, targets)",
+    "n_jobs": "the environment variable CUGRAPH_WS_THREADS is the number of threads",
+    "num_threads": "the environment variable CUGRAPH_WS_THREADS is the number of threads",
+    "target": "all vertices are reached; for paths to one, use shortest_path(graph, start, target)",
     "theta": "a vertex joins the community of the greatest gain, not a random one; leave it out",
     "undirected": "give directed=False to read an edge frame as undirected",
     "unweighted": "give weight=None to ignore weights",
@@ -184,7 +200,8 @@ def refuse_unknown(function: Callable[..., Any], names: Iterable[str]) -> None:
     for name in names:
         if not known or name in known:
             continue
-        close = difflib.get_close_matches(name, known, 1)
+        meant = RESEMBLE.get(name)
+        close = [meant] if meant in known else difflib.get_close_matches(name, known, 1)
         hint = f"did you mean {close[0]}? " if close else ""
         raise InputError(
             f"{function.__name__}() has no argument {name}; {hint}it has: {', '.join(own_names)}, and the "

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from cugraph_ws.arguments import listed
+from cugraph_ws.errors import InputError
 from cugraph_ws.frames import conversions
 from cugraph_ws.frames.base import is_dask_frame
 from cugraph_ws.graph.methods import table_of
@@ -44,9 +46,16 @@ class ReadableResult:
         frame = self.frame
         return frame.slice(0, n) if isinstance(frame, pa.Table) else frame.head(n)
 
+    __iter__ = None  # a result is no sequence of rows
+
     def __getitem__(self, column: Any) -> Any:
         """Return a column of the frame, or a frame of several."""
         frame = self.frame
+        names = list(getattr(frame, "column_names", frame.columns))
+        if isinstance(column, str) and column not in names:
+            raise InputError(
+                f"the result has no column {column!r}; its columns are {listed(names)}"
+            )
         several = isinstance(column, list) and isinstance(frame, pa.Table)
         return frame.select(column) if several else frame[column]
 

@@ -132,6 +132,16 @@ def run(
     if not isinstance(program, (VertexProgram, EdgeProgram, Phases, Loop)):
         if isinstance(graph, (VertexProgram, EdgeProgram, Phases, Loop)):
             raise InputError("run takes the program first, then the graph: exchange the two")
+        if isinstance(program, str):
+            raise InputError(
+                f"program={shown(program)} is a name; give the program itself, such as ws.PageRank"
+            )
+        if (
+            name := getattr(program, "__name__", "")
+            * callable(program)
+            * (not isinstance(program, type))
+        ):
+            raise InputError(f"program={name} is a function; call it with the graph: {name}(graph)")
         raise InputError(
             f"program={shown(program)} is neither a vertex program nor a loop; put @ws.vertex_program "
             "or @ws.edge_program above the class"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import logging
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -49,6 +50,8 @@ from cugraph_ws.runtime.looks import without_looks
 from cugraph_ws.runtime.saved_state import SavedState
 
 __all__ = ["VertexLoop", "as_columns"]
+
+LOG = logging.getLogger("cugraph_ws")
 
 
 class VertexLoop(Loop):
@@ -250,6 +253,11 @@ class VertexLoop(Loop):
             set_up_run.executor,
             set_up_run.exchange,
         )
+        strategy = self._plan.strategy
+        LOG.debug(
+            "%s on the %s: %s, layout %s (%s)",
+            self.name, self.engine, strategy.schedule, strategy.layout, strategy.why,
+        )  # fmt: skip
         self._jumps = None
         if bound.program.jumps:
             on_device = self.engine == "cuda"

@@ -24,7 +24,7 @@ import pyarrow.compute as pc
 
 from cugraph_ws.arguments import listed, shown
 from cugraph_ws.errors import InputError
-from cugraph_ws.frames.lazy import computed, is_stream
+from cugraph_ws.frames.lazy import computed, is_stream, table_of_stream
 from cugraph_ws.frames.objects import from_objects
 from cugraph_ws.runtime.dispatch import provider
 
@@ -44,6 +44,7 @@ __all__ = [
     "on_host",
     "open_frame",
     "open_values",
+    "table_if_stream",
     "without_mask",
 ]
 
@@ -405,6 +406,13 @@ def is_frame(data: Any) -> bool:
     return hasattr(type(_unwrap(data)), "columns")  # of the type: a lazy frame would compute them
 
 
+def table_if_stream(data: Any) -> Any:
+    """Return the rows of a stream of record batches as a table, and anything else as it is."""
+    if is_frame(data) or not hasattr(data, "__arrow_c_stream__"):
+        return data
+    return table_of_stream(data)
+
+
 def open_frame(
     data: Any, argument: str, *, on_device: bool = False, columns: Sequence[str] | None = None
 ) -> Frame:
@@ -513,6 +521,8 @@ def open_values(data: Any, argument: str, *, on_device: bool = False) -> Column:
         return _numbers(data, argument, argument)
     if isinstance(data, (str, bytes, Mapping)):
         raise InputError(f"{argument}={shown(data)}: give a list, an array or a Series of values")
+    if not hasattr(data, "__iter__"):
+        raise InputError(f"{argument}={shown(data)} is one value; give a list: [{shown(data)}]")
     try:
         values = from_objects(list(data))
     except _UNREADABLE as error:
@@ -606,6 +616,12 @@ def _not_a_frame(data: Any, argument: str) -> str:
         remedy = "it is lazy: .compute() it"
     elif isinstance(data, (str, os.PathLike)):
         remedy = "read the file first, for example by pandas.read_parquet"
+    elif data is None:
+        remedy = "give a frame with a row for each edge"
+    elif hasattr(data, "to_frame"):
+        remedy = "give the frame that the column is of"
+    elif hasattr(data, "vertex_frame"):
+        remedy = "it is a graph: give a frame of its rows, such as graph.edges or a result"
     else:
         remedy = _OF_GRAPHS.get(type(data).__module__.partition(".")[0], "convert it")
     return f"{argument}: {_KINDS} is needed, not {kind}; {remedy}"

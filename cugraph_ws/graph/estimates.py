@@ -19,9 +19,8 @@ from cugraph_ws.arguments import (
     shown,
 )
 from cugraph_ws.errors import InputError
-from cugraph_ws.frames.base import open_frame
+from cugraph_ws.frames.base import open_frame, table_if_stream
 from cugraph_ws.frames.ids import agree, read_ids
-from cugraph_ws.frames.lazy import table_of_stream
 from cugraph_ws.graph.edges import AUTO, named_columns, weight_column
 from cugraph_ws.graph.footprints import (
     IdShape,
@@ -119,7 +118,7 @@ def estimate_memory(
     """
     check_choice("engine", engine, ("cpu", "cuda"))
     check_choice("layout", layout, ("csc", "gshards", "windows"))
-    edges = table_of_stream(edges)
+    edges = table_if_stream(edges)
     if layout != "csc" and engine == "cpu":
         raise InputError(f"layout={layout!r} is for GPUs; give engine='cuda', or leave it out")
     check_columns(source, destination, weight, directed)

@@ -9,6 +9,8 @@ first needed.
 from __future__ import annotations
 
 import inspect
+import logging
+import time
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, cast, get_args
@@ -19,8 +21,7 @@ import numpy.typing as npt
 from cugraph_ws.arguments import check_choice, check_columns, check_flag, is_label, shown
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames.arrays import edges_of_arrays, edges_of_matrix
-from cugraph_ws.frames.base import is_dask_frame
-from cugraph_ws.frames.lazy import table_of_stream
+from cugraph_ws.frames.base import is_dask_frame, table_if_stream
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph import exports
 from cugraph_ws.graph.adjacency import Adjacency
@@ -50,6 +51,8 @@ if TYPE_CHECKING:
     from cugraph_ws.backends.cuda.graph import DeviceGraph
 
 __all__ = ["Adjacency", "Duplicates", "Graph", "as_graph", "check_as_built"]
+
+LOG = logging.getLogger("cugraph_ws")
 
 Array = npt.NDArray[Any]
 Balance = Literal["even", "auto"] | Sequence[float]
@@ -171,7 +174,8 @@ class Graph(GraphView[FrameT], GraphMethods[FrameT]):
         check_choice("self_loops", self_loops, get_args(Loops))
         check_columns(source, destination, weight, directed, attributes)
         check_flag("consume", consume)
-        edges, vertices = table_of_stream(edges), table_of_stream(vertices)
+        begun = time.perf_counter()
+        edges, vertices = table_if_stream(edges), table_if_stream(vertices)
         weight = weight_column(edges, weight, source, destination)
         names, carried = named_columns(source, destination, weight, attributes)
         check_duplicates(duplicates, carried)
@@ -202,6 +206,10 @@ class Graph(GraphView[FrameT], GraphMethods[FrameT]):
             self._merge(duplicates)
         if not directed and (pairs := self.own_both_ways):
             warn_of_pairs(pairs, self._edges)
+        LOG.info(
+            "built a graph of %d vertices and %d edges in %.3f s",
+            size, self._edges, time.perf_counter() - begun,
+        )  # fmt: skip
 
     @classmethod
     def from_arrays(

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from cugraph_ws.arguments import shown
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames.base import open_values
 from cugraph_ws.graph.adjacency import Adjacency
@@ -68,6 +69,11 @@ def kept_arcs(graph: GraphView[Any], edges: EdgeMask) -> tuple[Array, int]:
     InputError
         If the mask has another type or length, or nulls.
     """
+    if isinstance(edges, str):
+        raise InputError(
+            f"edges={shown(edges)} is text; give a function of the columns: "
+            'lambda edges: edges["weight"] < 2'
+        )
     if graph.directed:
         marks = _marks(graph, edges, graph.own_arcs)
         return marks, count_true(marks)

@@ -77,7 +77,7 @@ def _by_vertex(sets: Sequence[Any], argument: str) -> dict[Any, int]:
     for label, members in enumerate(sets):
         if not isinstance(members, (set, frozenset, list)):
             raise InputError(
-                f"{argument}: item {label} is {shown(members)}; give sets or lists of vertices, or a mapping"
+                f"{argument}: item {label} is {shown(members)}; give sets or lists of vertices, a mapping, or a frame with the label of each vertex"
             )
         for vertex in members:
             try:

@@ -514,8 +514,10 @@ def refuse_unknown(program: Any, arguments: Mapping[str, Any]) -> None:
     known = [*program.parameters, *constants]
     for name in arguments:
         if name not in known:
+            close = difflib.get_close_matches(name, known, 1)
+            hint = f"did you mean {close[0]}? " if close else ""
             raise InputError(
-                f"{program.name} has no parameter {name!r}; it has: {', '.join(known) or 'none'}"
+                f"{program.name} has no parameter {name!r}; {hint}it has: {', '.join(known) or 'none'}"
             )
 
 

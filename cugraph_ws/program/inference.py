@@ -18,7 +18,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import metadata
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -27,7 +26,7 @@ import numpy as np
 from cugraph_ws.errors import ProgramError
 from cugraph_ws.program.lists import Listing, why_not_listed
 from cugraph_ws.program.vertex_program import AGGREGATE, FUNCTIONS, VertexProgram
-from cugraph_ws.runtime.machine_code import code_folder, read_entry, write_entry
+from cugraph_ws.runtime.machine_code import code_folder, read_entry, shipped_entry, write_entry
 from cugraph_ws.runtime.parsing import in_pieces
 
 __all__ = [
@@ -175,16 +174,16 @@ def _compiler() -> str:
     return metadata.version("numba")
 
 
-def _entry(key: str) -> Path | None:
-    """Return the cache file of an inference, None if there is no cache."""
-    folder = code_folder()
-    return None if folder is None else folder / f"types-{key[:40]}"
+def _entry(key: str) -> str:
+    """Return the name of an inference's file."""
+    return f"types-{key[:40]}"
 
 
 def _read(key: str) -> Inference | None:
-    """Return the cached result of another process; None if missing or damaged."""
-    path = _entry(key)
-    content = None if path is None else read_entry(path)
+    """Return the cached result of another process, or one that is shipped; None if missing or damaged."""
+    folder, name = code_folder(), _entry(key)
+    content = None if folder is None else read_entry(folder / name)
+    content = content or shipped_entry(name)
     if content is None:
         return None
     stored = json.loads(content)
@@ -194,15 +193,15 @@ def _read(key: str) -> Inference | None:
 
 def _write(key: str, inference: Inference) -> None:
     """Cache a result, if it can be written."""
-    path = _entry(key)
-    if path is not None:
+    folder = code_folder()
+    if folder is not None:
         stored = {
             "message": list(inference.message),
             "tuple": inference.tuple_message,
             "gathered": list(inference.gathered),
             "tuple_gathered": inference.tuple_gathered,
         }
-        write_entry(path, json.dumps(stored).encode())
+        write_entry(folder / _entry(key), json.dumps(stored).encode())
 
 
 class Inferrer:

@@ -66,7 +66,7 @@ def _describe(value: Any, parts: list[str], known: dict[int, int]) -> None:
         for item in value:
             _describe(item, parts, known)
     elif isinstance(value, ModuleType):
-        parts.append(f"module {value.__name__} {getattr(value, '__version__', '')}")
+        parts.append(f"module {value.__name__}")
     elif isinstance(value, type):
         parts.append(f"type {value.__qualname__} {getattr(value, '_fields', '')}")
         if not hasattr(value, "_fields"):

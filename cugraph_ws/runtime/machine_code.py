@@ -12,15 +12,18 @@ from __future__ import annotations
 import hashlib
 import inspect
 import io
+import logging
 import os
 import pickle
 import sys
+import time
 import warnings
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from cugraph_ws.runtime import shipped
 from cugraph_ws.runtime.atomic_files import (
     is_private,
     private_folder,
@@ -33,8 +36,17 @@ from cugraph_ws.runtime.function_identity import UnknownValueError, function_dig
 from cugraph_ws.runtime.looks import look
 from cugraph_ws.runtime.paths import native_path
 
-__all__ = ["CodeCache", "cache_folder", "code_folder", "file_stem", "read_entry", "write_entry"]
+__all__ = [
+    "CodeCache",
+    "cache_folder",
+    "code_folder",
+    "file_stem",
+    "read_entry",
+    "shipped_entry",
+    "write_entry",
+]
 
+LOG = logging.getLogger("cugraph_ws")
 MAGIC = b"cugraph_ws entry 1\n"
 DIGEST = 32  # bytes
 STEM = 48  # most characters of a program's name in a file's name
@@ -152,14 +164,35 @@ def read_entry(path: Path) -> bytes | None:
         damaged, a link, or another user's.
     """
     try:
-        sealed = read_private(path)
+        return _unsealed(path.name, read_private(path))
     except OSError:
         return None
+
+
+def shipped_entry(name: str) -> bytes | None:
+    """Read an entry that came with the library.
+
+    Parameters
+    ----------
+    name : str
+        Of its file.
+
+    Returns
+    -------
+    bytes or None
+        As of `read_entry`.
+    """
+    try:
+        return _unsealed(name, (shipped.FOLDER / name).read_bytes())
+    except OSError:
+        return None
+
+
+def _unsealed(name: str, sealed: bytes) -> bytes | None:
+    """Return the content of an entry, None if its digest is another."""
     start = len(MAGIC) + DIGEST
     content = sealed[start:]
-    if sealed[:start] != MAGIC + _digest(path.name, content):
-        return None
-    return content
+    return content if sealed[:start] == MAGIC + _digest(name, content) else None
 
 
 def write_entry(path: Path, content: bytes) -> bool:
@@ -218,7 +251,9 @@ class CodeCache:
     def __init__(self, function: Callable[..., Any], options: str = "") -> None:
         self._function = function
         self._options = options
+        self._digest: str | None = None  # of its code; asked when it is first called
         self._folder: Path | None = None
+        self._missed = 0.0  # when code was last asked for and not there
 
     @property
     def cache_path(self) -> str | None:
@@ -245,21 +280,22 @@ class CodeCache:
         """
         compiled = self._kept(sig, target_context)
         if compiled is None:
+            self._missed = time.perf_counter()
             look(report=False)
         return compiled
 
     def _kept(self, sig: Any, target_context: Any) -> Any:
         from numba.core.compiler import CompileResult
+        from numba.core.runtime import rtsys
 
-        target_context.refresh()
-        path = self._path(sig, target_context.codegen())
-        content = None if path is None else read_entry(path)
+        content = self._content(sig, target_context.codegen().magic_tuple())
         if content is None:
             return None
         try:
             known, payload = _Reader(content, self._function).load()
             if known != sig:
                 return None
+            rtsys.initialize(target_context)  # no refresh: it imports what only compiling needs
             return CompileResult._rebuild(target_context, *payload)
         except Exception:  # an error in Numba: compile again
             return None
@@ -274,16 +310,18 @@ class CodeCache:
         """
         from numba.core.serialize import dumps
 
+        name, seconds = self._function.__qualname__, time.perf_counter() - self._missed
+        LOG.info("compiled %s in %.2f s", name, seconds)
         if data.library.has_dynamic_globals or any(not lifted.can_cache for lifted in data.lifted):
             return
-        path = self._path(sig, data.codegen)
-        if path is None:
+        name, folder = self._name(sig, data.codegen.magic_tuple()), self.cache_path
+        if folder is None or not self._code():
             return
         try:
             content = dumps((sig, data._reduce()))
         except Exception:  # a type that cannot be pickled: the next process compiles again
             return
-        write_entry(path, content)
+        write_entry(Path(folder) / name, content)
         look(report=False)
 
     def enable(self) -> None:
@@ -295,24 +333,36 @@ class CodeCache:
     def flush(self) -> None:
         """Do nothing: an entry's name is a hash of its dependencies, so no entry is ever stale."""
 
-    def _path(self, sig: Any, codegen: Any) -> Path | None:
-        """Return the path of an entry, named by a hash of all that it depends on."""
+    def _content(self, sig: Any, target: tuple[str, ...]) -> bytes | None:
+        """Return an entry of the cache for this processor, or one that came with the library."""
+        if not self._code():
+            return None
+        folder, name = self.cache_path, self._name(sig, target)
+        content = None if folder is None else read_entry(Path(folder) / name)
+        if content is None and (baseline := shipped.baseline_target(target[0])) is not None:
+            content = shipped_entry(self._name(sig, baseline))
+        return content
+
+    def _name(self, sig: Any, target: tuple[str, ...]) -> str:
+        """Return the name of an entry, with a hash of all that it depends on."""
         import llvmlite
         import numba
 
-        folder, function = self.cache_path, self._function
-        if folder is None:
-            return None
-        try:
-            digest = function_digest(function)
-        except UnknownValueError:  # stale code could not be told from good code
-            return None
         facts = (
-            digest, self._options, repr(sig), codegen.magic_tuple(), numba.__version__,
-            llvmlite.__version__, sys.version, sys.abiflags,
+            self._code(), self._options, repr(sig), target, numba.__version__, llvmlite.__version__,
+            numba.config.USING_SVML, sys.implementation.cache_tag, sys.abiflags,
         )  # fmt: skip
         key = hashlib.sha256(repr(facts).encode()).hexdigest()[:40]
-        return Path(folder) / f"{file_stem(function.__qualname__)}-{key}.nbc"
+        return f"{file_stem(self._function.__qualname__)}-{key}.nbc"
+
+    def _code(self) -> str:
+        """Return a hash of the function's code; empty if stale code could not be told from good code."""
+        if self._digest is None:
+            try:
+                self._digest = function_digest(self._function)
+            except UnknownValueError:
+                self._digest = ""
+        return self._digest
 
 
 def _folder_for(file: str) -> Path | None:

@@ -15,7 +15,6 @@ from contextvars import ContextVar, copy_context
 from itertools import pairwise
 from typing import Any
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
@@ -74,6 +73,8 @@ def number_of_threads() -> int:
 
 
 def _cores() -> int:
+    import numba  # calls need it, and `import cugraph_ws` does not
+
     if numba.config.DISABLE_JIT:
         return 1  # plain Python has no atomics
     cores = _cores_there()

@@ -17,9 +17,11 @@ from cugraph_ws.kernels.cpu.jit import inline, jit
 __all__ = [
     "add_arcs_by_length",
     "add_dependencies_by_length",
+    "add_distances",
     "clear_distances",
     "count_paths_by_length",
     "nearest_first",
+    "sum_distances",
 ]
 
 Array = npt.NDArray[Any]
@@ -235,3 +237,56 @@ def clear_distances(order: Array, length: int, distance: Floats, paths: Floats) 
     """Make the vertices of the order new."""
     for position in range(length):
         distance[order[position]], paths[order[position]] = np.inf, 0.0
+
+
+@jit
+def sum_distances(order: Array, length: int, distance: Floats, sums: Floats) -> None:
+    """Add up what a search has reached besides its source, and make the vertices new.
+
+    Parameters
+    ----------
+    order, distance
+        As `nearest_first` leaves them; the source is first.
+    length : int
+        Number of vertices of the order.
+    sums : ndarray of float64, shape (3,)
+        Written: number of vertices, sum of their distances, and of the reciprocals of those above 0.
+    """
+    total, reciprocals = 0.0, 0.0
+    for position in range(1, length):
+        far = distance[order[position]]
+        total += far
+        if far > 0.0:
+            reciprocals += 1.0 / far
+    for position in range(length):
+        distance[order[position]] = np.inf
+    sums[0], sums[1], sums[2] = length - 1.0, total, reciprocals
+
+
+@jit
+def add_distances(
+    order: Array,
+    length: int,
+    distance: Floats,
+    reached: Array,
+    distances: Floats,
+    reciprocals: Floats,
+) -> None:
+    """Add to the sums of each vertex what `sum_distances` adds up, and make the vertices new.
+
+    Parameters
+    ----------
+    order, length, distance
+        As for `sum_distances`.
+    reached : ndarray of int64, shape (vertices,)
+    distances, reciprocals : ndarray of float64, shape (vertices,)
+    """
+    for position in range(length):
+        vertex = order[position]
+        far = distance[vertex]
+        distance[vertex] = np.inf
+        if position > 0:
+            reached[vertex] += 1
+            distances[vertex] += far
+            if far > 0.0:
+                reciprocals[vertex] += 1.0 / far

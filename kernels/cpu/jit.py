@@ -1,65 +1,112 @@
-"""Compile CPU kernels: once, without the GIL, cached on disk."""
+"""Decorators of CPU kernels, which import Numba when the first one is called.
+
+So `import cugraph_ws` does without it.  Until then a kernel is a `Waiting`; then all are made what
+`dispatchers` makes of them, also in the modules that name them: Numba looks there for what kernels call.
+"""
 
 from __future__ import annotations
 
+import sys
+import threading
 from collections.abc import Callable
+from functools import partial, update_wrapper
+from importlib import import_module
 from typing import Any, TypeVar
 
-import numba
-from llvmlite import binding
-from numba.core.registry import CPUDispatcher
-
-from cugraph_ws.runtime.machine_code import CodeCache
-
-__all__ = ["inline", "jit"]
+__all__ = ["inline", "instruction", "jit"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
+_waiting: list[Waiting] | None = []  # None once Numba is there
+_one_at_a_time = threading.RLock()
 
-def _free_pass_managers() -> None:
-    """Make llvmlite free the pass managers that Numba no longer needs.
 
-    In llvmlite 0.45 and 0.46 their classes inherit an empty `_dispose` before the one that frees
-    them.  So each optimized function leaks 60 KB: 13 MB for the loops of a program.
+class Waiting:
+    """A kernel before Numba is imported; whoever keeps it calls the compiled one through it.
+
+    Parameters
+    ----------
+    function : callable
+        The Python function.
+    compiled : callable
+        Makes of it what is called.
     """
-    managers: Any = getattr(binding, "newpassmanagers", None)
-    for name in ("ModulePassManager", "FunctionPassManager"):
-        kind = getattr(managers, name, None)
-        if kind is not None and kind._dispose is binding.ffi.ObjectRef._dispose:
-            kind._dispose = managers.NewPassManager._dispose
+
+    def __init__(self, function: Any, compiled: Callable[[Callable[..., Any]], Any]) -> None:
+        update_wrapper(self, function)
+        self.py_func = function  # as dispatchers call it
+        self._compiled = compiled
+        self._ready: Any = None
+
+    def __call__(self, *arguments: Any) -> Any:
+        """Call the kernel."""
+        return (self._ready or self.ready())(*arguments)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return getattr(self.ready(), name)
+
+    def ready(self) -> Any:
+        """Return what is called, after making all kernels ready."""
+        with _one_at_a_time:
+            _begin()
+            if self._ready is None:
+                self._ready = self._compiled(self.py_func)
+        return self._ready
 
 
-_free_pass_managers()
+def _begin() -> None:
+    """Put what is called in the place of all that wait."""
+    global _waiting
+    if _waiting is None:
+        return
+    waited, _waiting = _waiting, None
+    for kernel in waited:
+        kernel.ready()
+    users = [
+        vars(module) for name, module in list(sys.modules.items()) if name.startswith("cugraph_ws.")
+    ]
+    for space in (*users, *(kernel.py_func.__globals__ for kernel in waited)):
+        for name, value in list(space.items()):
+            if isinstance(value, Waiting):
+                space[name] = value.ready()
 
 
-# No wrappers for calls from C, nor, for `inline`, from Python: they take half of the compile time.
-OPTIONS = {"nogil": True, "error_model": "numpy", "no_cfunc_wrapper": True}
+def _later(function: F, compiled: Callable[[Callable[..., Any]], Any]) -> F:
+    with _one_at_a_time:
+        if _waiting is None:
+            made: F = compiled(function)
+            return made
+        waiting: Any = Waiting(function, compiled)
+        _waiting.append(waiting)
+        kernel: F = waiting
+        return kernel
 
 
 def jit(function: F) -> F:
     """Compile a loop that threads call; division by zero follows IEEE 754, as NumPy's does."""
-    compiled: Any = numba.njit(**OPTIONS)(function)
-    if compiled is not function:  # the same function if the compiler is switched off
-        compiled._cache = CodeCache(function, repr(OPTIONS))
-    loop: F = compiled
-    return loop
-
-
-class Inlined(CPUDispatcher):  # type: ignore[misc]  # Numba has no types
-    """A function for calls from compiled code; a call from Python raises TypeError."""
-
-    def _insert(self, *overload: Any) -> None:
-        """Leave an overload out of those that Python may call."""
-
-    def _compile_for_args(self, *arguments: Any, **named: Any) -> Any:
-        raise TypeError(f"{self.__name__} can be called by compiled code alone")
+    return _later(function, partial(_made, "loop"))
 
 
 def inline(function: F) -> F:
     """Compile a small function that kernels call; Python cannot, unless the compiler is switched off."""
+    return _later(function, partial(_made, "inlined"))
+
+
+def instruction(module: str, plain: F) -> F:
+    """Return a function that is `plain` in Python, and in kernels what `module` emits under the same name."""
+    return _later(plain, partial(_emitted, module))
+
+
+def _made(kind: str, function: Callable[..., Any]) -> Any:
+    return getattr(import_module("cugraph_ws.kernels.cpu.dispatchers"), kind)(function)
+
+
+def _emitted(module: str, plain: Callable[..., Any]) -> Any:
+    import numba
+
     if numba.config.DISABLE_JIT:
-        return function
-    options = {**OPTIONS, "nopython": True, "inline": "never", "no_cpython_wrapper": True}
-    compiled: Any = Inlined(function, targetoptions=options)
-    small: F = compiled
-    return small
+        return plain
+    name = plain.__name__.removeprefix("plain_")
+    return getattr(import_module(f"cugraph_ws.kernels.cpu.{module}"), name)

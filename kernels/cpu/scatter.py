@@ -114,10 +114,10 @@ def scatter_fused(
         numbered = (*values[:-1], values[-1] + steps)
         read += arcs + size
         steps += 1
-        heard = scatter(
+        received = scatter(
             frontier[:size], adjacency, edges, state, constants, numbered, inbox, marks, receivers
         )
-        size = absorb(receivers[:heard], state, constants, numbered, inbox, marks, frontier)
+        size = absorb(receivers[:received], state, constants, numbered, inbox, marks, frontier)
         arcs = 0
         for place in range(size):
             arcs += offsets[frontier[place] + 1] - offsets[frontier[place]]

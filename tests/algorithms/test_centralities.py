@@ -18,6 +18,7 @@ from verify import Edges
 
 import cugraph_ws as ws
 from cugraph_ws.algorithms import betweenness
+from cugraph_ws.backends.cpu.loops import batched_searches as words
 from cugraph_ws.backends.cpu.loops import betweenness as queues
 from cugraph_ws.backends.cuda.loops import betweenness as levels
 from cugraph_ws.backends.cuda.loops import folds
@@ -287,6 +288,38 @@ def test_closeness_and_harmonic_centrality(name: str) -> None:
             sums = column(ws.harmonic_centrality(graph, **given), "harmonic_centrality")
             expected = nx.harmonic_centrality(peer)
             np.testing.assert_allclose(sums, [expected[v] for v in range(edges.n)])
+
+
+@pytest.mark.parametrize("name", ["33 vertices", "grid, undirected", "duplicates"])
+def test_levels_of_one_call_are_those_of_array_operations(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are the same bits for sums and distances, however many levels or arcs a call may have."""
+    functions: list[tuple[Any, dict[str, Any]]] = [
+        (ws.closeness_centrality, {}),
+        (ws.harmonic_centrality, {"k": 3}),
+        (ws.eccentricity, {"connected": False}),
+        (ws.diameter, {"connected": False}),
+    ]
+    calls: dict[str, dict[str, int]] = {
+        "arrays": {"SMALL": -1},
+        "many": {},
+        "one level": {"LEVELS": 1},
+        "small ones": {"SMALL": 6},
+    }
+    edges = undirected(GRAPHS[name])  # of other graphs the diameter may be infinite
+    with build(edges) as graph:
+        for function, given in functions:
+            found = {}
+            for way, constants in calls.items():
+                with monkeypatch.context() as patched:
+                    for constant, value in constants.items():
+                        patched.setattr(words, constant, value)
+                    found[way] = function(graph, **given)
+            for way, answer in found.items():
+                is_frame = isinstance(answer, pd.DataFrame)
+                equal = answer.equals(found["arrays"]) if is_frame else answer == found["arrays"]
+                assert equal, (function.__name__, way)
 
 
 @pytest.mark.parametrize("name", NAMES)

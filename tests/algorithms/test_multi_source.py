@@ -60,6 +60,23 @@ def test_any_number_of_threads(threads, monkeypatch):
         pd.testing.assert_frame_equal(ws.multi_source_sssp(graph, sources), expected)
 
 
+@pytest.mark.parametrize("name", ["multi_source_bfs", "multi_source_sssp"])
+def test_every_vertex_is_a_start_by_default(name):
+    function = getattr(ws, name)
+    with build(SHAPES["two components"]) as graph:
+        everyone = graph.vertices["vertex"].tolist()
+        pd.testing.assert_frame_equal(function(graph), function(graph, everyone))
+        assert len(function(graph)) == len(everyone) ** 2
+
+
+def test_all_pairs_that_would_not_fit_are_refused(monkeypatch):
+    path = pd.DataFrame({"source": range(3000), "destination": range(1, 3001)})
+    with ws.Graph(path) as graph:
+        monkeypatch.setenv("CUGRAPH_WS_MEMORY_LIMIT", str(1 << 24))
+        with pytest.raises(ws.GraphMemoryError, match="search from fewer starts at a time"):
+            ws.multi_source_bfs(graph)
+
+
 def test_the_frames_kind_and_ids_come_back():
     for kind in FRAME_KINDS:
         frame = edge_frame(SHAPES["two components"], kind)
@@ -102,7 +119,7 @@ def test_without_starts_the_types_are_those_of_any(kind):
             assert none.dtypes.equals(one.dtypes)
 
 
-@pytest.mark.parametrize("sources", [3, "3", (3,), None])
+@pytest.mark.parametrize("sources", [3, "3", (3,)])
 def test_sources_that_are_no_list(sources):
     with build(EDGES) as graph, pytest.raises(ws.InputError, match="starts="):
         ws.multi_source_bfs(graph, sources)

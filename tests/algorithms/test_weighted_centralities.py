@@ -18,6 +18,8 @@ from thread_ranks import on_ranks, share
 from verify import Edges
 
 import cugraph_ws as ws
+from cugraph_ws.algorithms.closeness import WeightedDistanceSums
+from cugraph_ws.backends.cpu.loops import distance_sums
 
 NAMES = ["one vertex", "star", "cycle", "two components", "short path", "33 vertices"]
 FUNCTIONS: dict[Any, Any] = {
@@ -127,6 +129,27 @@ def test_lengths_that_are_lost_beside_distances_are_left_to_array_operations(fun
         assert found.tolist() == [0.0, 3.0, 3.0, 1.0, 0.0]
     else:
         assert found.tolist() == [4.0, 3.0, 3.0, 3.0, 4.0]
+
+
+@pytest.mark.parametrize("given", [{}, {"k": 30}], ids=["of all", "from a sample"])
+@pytest.mark.parametrize("function", [ws.closeness_centrality, ws.harmonic_centrality])
+@pytest.mark.parametrize("name", ["33 vertices", "grid, undirected", "random"])
+def test_searches_with_a_heap_find_what_array_operations_find(
+    name: str, function: Any, given: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are interrupted after each vertex, and sums are the same bits for any number of threads."""
+    found = {}
+    with build(GRAPHS[name]) as graph:
+        for threads in ("1", "3"):
+            with monkeypatch.context() as patched:
+                patched.setenv("CUGRAPH_WS_THREADS", threads)
+                patched.setattr(distance_sums, "ARCS_AT_ONCE", 1)
+                found[threads] = function(graph, weighted=True, **given)
+        step = WeightedDistanceSums._step_in_arrays
+        monkeypatch.setattr(WeightedDistanceSums, "_step_on_one_cpu", step)
+        expected = function(graph, weighted=True, **given)
+    pd.testing.assert_frame_equal(found["1"], expected, rtol=1e-12)
+    assert found["3"].equals(found["1"])
 
 
 def test_lengths_of_zero_reach_but_do_not_count_in_harmonic_sums() -> None:

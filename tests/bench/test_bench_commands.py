@@ -364,6 +364,16 @@ class TestComparing:
         ]  # fmt: skip
 
 
+def test_requests_of_threads(capsys):
+    assert main(["requests", "--scale", "6", "--each", "2"]) == 0
+    head, *lines, memory = capsys.readouterr().out.splitlines()
+    assert "vertices" in head
+    assert [line.split()[:2] for line in lines] == [
+        [name, threads] for name in ("bfs", "sssp", "pagerank") for threads in ("1", "8")
+    ]
+    assert memory.startswith("memory: ")
+
+
 class TestStops:
     def test_calls_are_stopped_in_each_way(self, capsys):
         words = [

@@ -366,7 +366,8 @@ OTHERS = {
     "parameters", "plan", "predecessors", "progress", "resume", "return_predecessors",
     "seed", "source", "source_column", "timeout", "tol", "unreachable", "weight", "weight_column",
     "beta", "center", "endpoints", "format", "hierarchy", "max_level", "normalized", "radius", "resolution",
-    "threshold", "top", "at_least", "connected", "count_zeros", "strong", "use_weight", "weighted", "wf_improved", "distance", "random_state", "theta", "undirected",
+    "threshold", "top", "at_least", "connected", "count_zeros", "strong", "use_weight",
+    "axes", "colour", "file", "iterations", "labels", "layout", "size", "weighted", "wf_improved", "distance", "random_state", "theta", "undirected",
 }  # fmt: skip
 # As long as a frame: the ranks read them in any case, and name what they do not know.
 LEFT_TO_RANKS = {"communities", "vertex_pair"}

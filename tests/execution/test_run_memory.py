@@ -234,7 +234,7 @@ BATCHES: dict[str, Any] = {
     ),
     "weighted closeness": (
         lambda: ws.algorithms.closeness.WeightedDistanceSums(list(range(12))),
-        footprints.ROWS["weighted_distance_sums"],
+        footprints.ROWS["distance_sums by heaps"],
         "ws.algorithms.closeness",
     ),
 }  # fmt: skip

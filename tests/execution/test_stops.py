@@ -6,6 +6,7 @@ import threading
 import time
 from typing import Any
 
+import numba
 import numpy as np
 import pytest
 from programs import Rank
@@ -24,7 +25,6 @@ from cugraph_ws.execution.stop_requests import (
     StopVote,
 )
 from cugraph_ws.kernels.cpu.jit import jit
-from cugraph_ws.runtime import threads
 from cugraph_ws.runtime.looks import StepAbandoned, look, look_together, watched_by, without_looks
 from cugraph_ws.runtime.saved_state import SavedState
 from cugraph_ws.runtime.threads import parallel, serial
@@ -94,7 +94,7 @@ def test_no_task_begins_after_the_look_that_ends_the_run(
     monkeypatch: pytest.MonkeyPatch, count: str, number: int
 ) -> None:
     monkeypatch.setenv("CUGRAPH_WS_THREADS", count)
-    monkeypatch.setattr(threads.numba.config, "DISABLE_JIT", 0)
+    monkeypatch.setattr(numba.config, "DISABLE_JIT", 0)
     done: list[int] = []
     with watched_by(EndsAt(number)), pytest.raises(StepAbandoned):
         parallel(done.append, [(task,) for task in range(1000)])
@@ -109,7 +109,7 @@ def test_after_an_error_no_further_task_begins(
     monkeypatch: pytest.MonkeyPatch, of_caller: bool
 ) -> None:
     monkeypatch.setenv("CUGRAPH_WS_THREADS", "2")
-    monkeypatch.setattr(threads.numba.config, "DISABLE_JIT", 0)
+    monkeypatch.setattr(numba.config, "DISABLE_JIT", 0)
     caller, both, done = threading.current_thread(), threading.Barrier(2), []
 
     def work(task: int) -> None:
@@ -126,7 +126,7 @@ def test_after_an_error_no_further_task_begins(
     assert len(done) < 1999
 
 
-@pytest.mark.skipif(threads.numba.config.DISABLE_JIT, reason="nothing is compiled")
+@pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
 def test_a_run_ends_before_a_function_is_compiled(tmp_path: Any, monkeypatch: Any) -> None:
     path = tmp_path / "module.py"
     path.write_text("def twice(value):\n    return 2 * value\n")

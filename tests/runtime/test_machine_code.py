@@ -24,7 +24,8 @@ import pytest
 from conftest import COMPILED
 
 import cugraph_ws as ws
-from cugraph_ws.kernels.cpu.jit import OPTIONS, inline
+from cugraph_ws.kernels.cpu.dispatchers import OPTIONS
+from cugraph_ws.kernels.cpu.jit import inline
 from cugraph_ws.program import codegen, modules
 from cugraph_ws.runtime import atomic_files, machine_code
 from cugraph_ws.runtime.machine_code import (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import threading
 
+import numba
 import numpy as np
 import pytest
 from hypothesis import given
@@ -19,7 +20,7 @@ from cugraph_ws.runtime.threads import cut_evenly, cut_offsets, number_of_thread
 @pytest.fixture(autouse=True)
 def as_if_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let a run without the compiler have threads too: these tests share no memory."""
-    monkeypatch.setattr(threads.numba.config, "DISABLE_JIT", 0)
+    monkeypatch.setattr(numba.config, "DISABLE_JIT", 0)
 
 
 def covers(ranges: list[tuple[int, int]], size: int) -> bool:
@@ -103,7 +104,7 @@ class TestNumberOfThreads:
 
     def test_plain_python_gets_one(self, monkeypatch):
         monkeypatch.setenv("CUGRAPH_WS_THREADS", "4")
-        monkeypatch.setattr(threads.numba.config, "DISABLE_JIT", 1)
+        monkeypatch.setattr(numba.config, "DISABLE_JIT", 1)
         assert number_of_threads() == 1
 
     @pytest.mark.parametrize(("asked", "expected"), [("5", 5), ("1", 1)])

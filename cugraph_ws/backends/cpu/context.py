@@ -10,7 +10,6 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-from numba.core.errors import NumbaError
 
 from cugraph_ws.partition.part import ProgramPart
 from cugraph_ws.program.binding import BoundProgram
@@ -49,8 +48,12 @@ def running(program: Any) -> Iterator[None]:
     try:
         with np.errstate(all="ignore"):
             yield
-    except NumbaError as error:
-        raise compile_error(program, error) from error
+    except Exception as error:
+        from numba.core.errors import NumbaError
+
+        if isinstance(error, NumbaError):
+            raise compile_error(program, error) from error
+        raise
 
 
 class Context:

@@ -192,7 +192,7 @@ def test_nothing_leaves_beforehand(monkeypatch):
 
     with build(GRAPH) as graph, emulated():
         rows = over_hub(2, work)[0]
-    assert len(rows) == 3
+    assert len(rows.superstep) == 3
     assert not tails
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cugraph_ws.backends.cpu.loops.distance_sums import search_by_length
 from cugraph_ws.kernels.cpu.brandes import (
     add_arcs,
     add_dependencies,
@@ -23,7 +24,6 @@ from cugraph_ws.kernels.cpu.dijkstra import (
     add_dependencies_by_length,
     clear_distances,
     count_paths_by_length,
-    nearest_first,
 )
 from cugraph_ws.partition.part import Part
 from cugraph_ws.runtime.looks import look
@@ -69,7 +69,7 @@ class Search:
 
     def __init__(self, part: Part, high: float, low: float) -> None:
         size = part.size
-        self._rows: tuple[Any, ...] = (part.csr.offsets, part.csr.indices)
+        self._rows: Any = (part.csr.offsets, part.csr.indices)
         self._bounds = np.array([high, low])
         self._level = np.full(size, -1, np.int32)
         self._paths, self._share, self._dependency = (np.empty(size) for _ in range(3))
@@ -141,24 +141,17 @@ class WeightedSearch(Search):
         self._rows = part.csr.offsets, part.csr.indices, lengths
         self._distance = np.full(size, np.inf)
         self._paths, self._share, self._dependency = np.zeros(size), np.empty(size), np.empty(size)
-        self._heap, self._slot, self._queue = (np.empty(size, index) for _ in range(3))
+        self._heaps = np.empty(size, index), np.empty(size, index)
+        self._queue = np.empty(size, index)
         self.reached = 0
 
     def run(self, source: int) -> bool:
         """Search from a source; return False if lengths are lost beside distances, so that paths are not counted."""
         clear_distances(self._queue, self.reached, self._distance, self._paths)
-        self._heap[0], self._slot[source] = source, 0
-        self._distance[source], self._paths[source] = 0.0, 1.0
+        self._paths[source] = 1.0
         offsets, indices, lengths = self._rows
         distance, paths, share, queue = self._distance, self._paths, self._share, self._queue
-        place = np.array([1, 0])
-        while place[0]:
-            look()
-            nearest_first(
-                offsets, indices, lengths, distance, self._heap, self._slot, queue, place,
-                ARCS_AT_ONCE // 8,
-            )  # fmt: skip
-        self.reached = int(place[1])
+        self.reached = search_by_length(self._rows, distance, self._heaps, queue, source)
         self.greatest = float(distance[queue[self.reached - 1]])
         pieces = cut_evenly(self.reached, 1 + self.reached // VERTICES_AT_ONCE)
         for low, high in pieces:

@@ -1,0 +1,94 @@
+"""Code that comes with the library: used when the cache has none, the same bits, and never stale."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import shipped as script
+from conftest import COMPILED
+from llvmlite import binding
+
+from cugraph_ws.runtime import machine_code, shipped
+
+TRIPLE = "x86_64-unknown-linux-gnu"
+RANKS = """
+import sys
+from pathlib import Path
+from cugraph_ws.runtime import shipped
+shipped.FOLDER = Path(sys.argv[1])
+import numpy as np, pyarrow as pa
+import cugraph_ws as ws
+
+random = np.random.default_rng(7)
+source, destination = random.integers(0, 300, (2, 3000))
+edges = pa.table({"source": source, "destination": destination, "weight": random.random(3000)})
+ranks = ws.pagerank(edges, weight="weight")["pagerank"].to_numpy()
+print(ranks.tobytes().hex())
+"""
+
+
+@pytest.fixture
+def all_features(monkeypatch):
+    """Every feature of the baseline, on any processor; a folder that exists."""
+    shipped.baseline_target.cache_clear()
+    monkeypatch.setattr(
+        binding, "get_host_cpu_features", lambda: dict.fromkeys(shipped.FEATURES, True)
+    )
+    yield
+    shipped.baseline_target.cache_clear()
+
+
+def test_which_processors_run_the_baseline(all_features, monkeypatch, tmp_path):
+    monkeypatch.setattr(shipped, "FOLDER", tmp_path)
+    assert shipped.baseline_target(TRIPLE) == (TRIPLE, shipped.BASELINE, "")
+    assert shipped.baseline_target("aarch64-unknown-linux-gnu") is None
+    shipped.baseline_target.cache_clear()
+    monkeypatch.setattr(shipped, "FOLDER", tmp_path / "missing")
+    assert shipped.baseline_target(TRIPLE) is None
+
+
+@pytest.mark.parametrize("feature", shipped.FEATURES)
+def test_processors_that_lack_a_feature(feature, all_features, monkeypatch, tmp_path):
+    monkeypatch.setattr(shipped, "FOLDER", tmp_path)
+    has = {name: name != feature for name in shipped.FEATURES}
+    monkeypatch.setattr(binding, "get_host_cpu_features", lambda: has)
+    assert shipped.baseline_target(TRIPLE) is None
+
+
+def test_an_entry_with_another_digest_is_none(monkeypatch, tmp_path):
+    monkeypatch.setattr(shipped, "FOLDER", tmp_path)
+    machine_code.write_entry(tmp_path / "entry", b"content")
+    assert machine_code.shipped_entry("entry") == b"content"
+    (tmp_path / "renamed").write_bytes((tmp_path / "entry").read_bytes())
+    (tmp_path / "entry").write_bytes((tmp_path / "entry").read_bytes()[:-1] + b"T")
+    assert machine_code.shipped_entry("entry") is None
+    assert machine_code.shipped_entry("renamed") is None
+    assert machine_code.shipped_entry("missing") is None
+
+
+@pytest.mark.skipif(not COMPILED, reason="nothing is compiled")
+@pytest.mark.skipif(
+    not all(binding.get_host_cpu_features().get(name) for name in shipped.FEATURES),
+    reason="this processor does not run the baseline",
+)
+def test_code_for_the_baseline_gives_the_same_bits(tmp_path):
+    folder, empty = tmp_path / "shipped", tmp_path / "none"
+    command = [sys.executable, "-c", RANKS]
+    script.ship(tmp_path / "build", [*command, str(empty)], into=folder)
+    compiled, entries = ranks_of(tmp_path / "compiled", empty)
+    assert entries > 0
+    assert ranks_of(tmp_path / "loaded", folder) == (compiled, 0)
+
+
+def ranks_of(cache: Path, folder: Path) -> tuple[str, int]:
+    """Return the ranks that a process computes with an empty cache, and the number of entries that it wrote."""
+    environment = {**os.environ, "CUGRAPH_WS_CACHE_DIR": str(cache), "NUMBA_CACHE_DIR": str(cache)}
+    found = subprocess.run(
+        [sys.executable, "-c", RANKS, str(folder)],
+        env=environment, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    return found.stdout, len(list(cache.rglob("*.nbc")))
