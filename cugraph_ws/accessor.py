@@ -97,6 +97,7 @@ class EdgeFrameAccessor(Generic[FrameT]):
     run: Callable[..., Result[FrameT]] = _method(run, "graph")
     check: Callable[..., CheckReport] = _method(check, "graph")
     layout = method(layout)
+    plot = method(plot)
 
     # These lines are written by ci/functions.py.
     adamic_adar = method(public.adamic_adar)

@@ -14,6 +14,12 @@ from cugraph_ws.runtime import machine_code
 EDGES = pd.DataFrame({"source": [0, 1, 2], "destination": [1, 2, 0]})
 
 
+@pytest.fixture(autouse=True)
+def enabled(monkeypatch):
+    """Enable the logger: other tests call tools whose set-up of logging disables those that exist."""
+    monkeypatch.setattr(machine_code.LOG, "disabled", False)
+
+
 def test_builds_runs_and_plans_are_logged(caplog):
     with caplog.at_level(logging.DEBUG, "cugraph_ws"):
         ws.pagerank(EDGES)

@@ -14,6 +14,7 @@ import numpy as np
 
 from cugraph_ws.algorithms.neighbourhood import Direction, Neighbourhood
 from cugraph_ws.backends import loops
+from cugraph_ws.partition.part import Part
 from cugraph_ws.runtime.arrays import as_host
 from cugraph_ws.runtime.looks import look
 
@@ -22,7 +23,7 @@ __all__ = ["WIDTH", "Levels", "searches"]
 Array = Any  # NumPy's or CuPy's
 
 WIDTH = 64  # searches in a batch
-ON_HOST, ON_DEVICE = 1 << 15, 1 << 18  # most words that are unpacked at a time
+AT_ONCE = 1 << 18  # most words that a GPU unpacks at a time
 
 
 class Levels(NamedTuple):
@@ -50,13 +51,13 @@ class Levels(NamedTuple):
         """The number of each level; ndarray of int64, shape (levels,)."""
         return np.arange(self.first, self.first + len(self.ends))
 
-    def counts(self, xp: Any, width: int) -> Any:
+    def counts(self, part: Part, width: int) -> Any:
         """Return how many vertices of each level the first searches reach.
 
         Parameters
         ----------
-        xp : module
-            NumPy or CuPy.
+        part : Part
+            Of the searches.
         width : int
             Number of searches.
 
@@ -64,28 +65,28 @@ class Levels(NamedTuple):
         -------
         ndarray of int64, shape (levels, width)
         """
-        if xp is np:
+        if not part.on_device:
             return loops("batched_searches", on_device=False).counts(self.words, self.ends, width)
-        return as_host(_counts_of_bits(xp, self.words, 0))[None, :width]
+        return as_host(_counts_of_bits(part.xp, self.words, 0))[None, :width]
 
     def add_to_vertices(
-        self, xp: Any, reached: Array, distances: Array, reciprocals: Array
+        self, part: Part, reached: Array, distances: Array, reciprocals: Array
     ) -> None:
         """Add to sums by vertex the searches that reach it, their distances, and the reciprocals of these.
 
         Parameters
         ----------
-        xp : module
-            NumPy or CuPy.
+        part : Part
+            Of the searches.
         reached, distances : array of int64, shape (size,)
         reciprocals : array of float64, shape (size,)
         """
         sums = reached, distances, reciprocals
-        if xp is np:
+        if not part.on_device:
             add = loops("batched_searches", on_device=False).add_to_vertices
             add(self.rows, self.words, self.ends, self.first, sums)
             return
-        counts = _counts_of_bits(xp, self.words, 1)
+        counts = _counts_of_bits(part.xp, self.words, 1)
         for column, values in zip(
             sums, (counts, self.first * counts, counts / self.first), strict=True
         ):
@@ -114,7 +115,7 @@ def searches(near: Neighbourhood, starts: Array, direction: Direction) -> Iterat
     front[rows] = near.xp.asarray(np.int64(1) << owned_starts)
     reached, level = front.copy(), 0
     small = None
-    if near.xp is np and near.part.halo.alone:
+    if near.part.halo.alone and not near.part.on_device:
         against = direction == "out" and near.part.directed
         ways = near.part.csc if against else near.part.csr
         small = loops("batched_searches", on_device=False).SmallLevels(ways, reached, front)
@@ -162,10 +163,9 @@ def _counts_of_bits(xp: Any, words: Array, axis: int) -> Array:
     -------
     array of int64, shape (words,) or (64,)
     """
-    most = ON_HOST if xp is np else ON_DEVICE
     counts = []
-    for low in range(0, max(1, len(words)), most):
-        bits = xp.unpackbits(words[low : low + most].view(np.uint8), bitorder="little")
+    for low in range(0, max(1, len(words)), AT_ONCE):
+        bits = xp.unpackbits(words[low : low + AT_ONCE].view(np.uint8), bitorder="little")
         counts.append(bits.reshape(-1, WIDTH).sum(axis=axis, dtype=np.int64))
         look()
     return xp.concatenate(counts) if axis else sum(counts)

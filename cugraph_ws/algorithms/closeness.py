@@ -331,10 +331,10 @@ class DistanceSums(ArrayLoop):
             if self._k is None:
                 numbers = levels.numbers.astype(np.float64)
                 factors = np.stack((np.ones(len(numbers)), numbers, 1.0 / numbers), axis=1)
-                terms = factors[:, :, None] * levels.counts(self.near.xp, len(starts))[:, None]
+                terms = factors[:, :, None] * levels.counts(self.near.part, len(starts))[:, None]
                 own_sums = np.add.reduce(np.concatenate((own_sums, terms)), axis=0, keepdims=True)
             else:
-                levels.add_to_vertices(self.near.xp, *sums.values())
+                levels.add_to_vertices(self.near.part, *sums.values())
             read += len(levels.rows)
             del levels  # before the arrays of the next ones
         if self._k is None:

@@ -268,7 +268,7 @@ class Eccentricities(DistanceSums):
         longest, reached, hops = (np.zeros(len(starts), np.int64) for _ in range(3))
         read = 0
         for levels in searches(near, starts, "in"):
-            counts, numbers = levels.counts(near.xp, len(starts)), levels.numbers
+            counts, numbers = levels.counts(part, len(starts)), levels.numbers
             longest = np.maximum(longest, (numbers[:, None] * (counts > 0)).max(axis=0))
             reached += counts.sum(axis=0)
             hops += numbers @ counts

@@ -52,6 +52,7 @@ ROWS = {
     # every edge once with its weight, and the order of those that are sorted
     "marks of edges": Row(Bytes(2, 8), Bytes(2, 9), result=66),  # the least that subgraphs take
     "minimum_spanning_forest": Row(Bytes(56, 129), Bytes(56, 70)),
+    "forest on one CPU": Row(Bytes(30, 38, 42), Bytes(26, 19, 20)),
     # sums by community, also for conductance: in arrays by arc, or, on a CPU, of the weights by row alone
     "modularity": Row(Bytes(33, 42), Bytes(33, 42), looked_up=VALUES_LOOKED_UP),
     "modularity on a CPU": Row(Bytes(57, 4, 16), Bytes(49, 0, 8), looked_up=VALUES_LOOKED_UP),

@@ -61,6 +61,7 @@ def leiden(
     threshold: float = 1e-7,
     hierarchy: bool = False,
     seed: int = 0,
+    initial: Any = None,
     source: Columns = "source",
     destination: Columns = "destination",
     weight: Weight = AUTO,
@@ -97,6 +98,10 @@ def leiden(
         Whether the frame also has the refined communities of each level of the second iteration.
     seed : int
         Different seeds give different communities; the same seed gives the same on any machine.
+    initial : frame, mapping, list of sets or str, optional
+        Communities to start from, as `modularity` takes them, such as an earlier result; a vertex that
+        is left out starts alone.  There is no first
+        iteration then.  The modularity of the result is not below theirs.
 
     Returns
     -------
@@ -144,7 +149,7 @@ def leiden(
     levels = levels_wanted(max_level, max_iter)
     result = communities(
         graph,
-        Leiden(levels, threshold, resolution, hierarchy=hierarchy, seed=seed),
+        Leiden(levels, threshold, resolution, hierarchy=hierarchy, seed=seed, initial=initial),
         source=source,
         destination=destination,
         weight=weight,
@@ -159,7 +164,7 @@ class Leiden(Louvain):
 
     Parameters
     ----------
-    max_level, threshold, resolution, hierarchy, seed
+    max_level, threshold, resolution, hierarchy, seed, initial
         See `leiden`.
     """
 
@@ -168,9 +173,12 @@ class Leiden(Louvain):
     _begun: Array  # by vertex of the graph: the community in which it began the level
 
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
-        """Read the weights, and put every vertex into a community of its own."""
+        """Read the weights, and put every vertex into a community of its own, or the given one."""
         super().start(graph, on_device=on_device)
         self._refines, self._begun = False, self._member
+        if self._start_labels is not None:
+            self._refines, self._begun = True, self._part.xp.asarray(self._start_labels)
+            self._place(self._begun)
 
     def state(self) -> dict[str, Any]:
         """Return what `Louvain` does, and the communities in which the level began."""

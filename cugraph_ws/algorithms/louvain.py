@@ -31,12 +31,14 @@ from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.driver import run_on
 from cugraph_ws.execution.keywords import refuse_unknown, takes_names_of_others
 from cugraph_ws.execution.loop import Loop, Result, Step
+from cugraph_ws.frames.base import is_dask_frame
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.edges import AUTO
 from cugraph_ws.graph.footprints import Sizes
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.fixed_point import UNIT, exponent, fixed_point
+from cugraph_ws.partition.labels import all_labels
 from cugraph_ws.partition.neighbourhoods import neighbourhoods, row_numbers
 from cugraph_ws.partition.part import Part
 from cugraph_ws.runtime.arrays import as_host, count_true, module_of
@@ -61,6 +63,7 @@ STIRRED = 50
 TAIL = 0.01
 MOST_SEED = 2**63 - 1
 LEVELS = 100  # most levels, if the user gives no number
+LABELS_OF_VERTEX = 40  # bytes of the communities to start from, while they are read
 BYTES_AN_ARC = 72  # bytes of each arc while the arcs of all ranks are sorted
 
 
@@ -82,6 +85,7 @@ def louvain(
     *,
     hierarchy: bool = False,
     seed: int = 0,
+    initial: Any = None,
     source: Columns = "source",
     destination: Columns = "destination",
     weight: Weight = AUTO,
@@ -115,6 +119,9 @@ def louvain(
         Whether the frame also has the communities of each level.
     seed : int
         Different seeds give different communities; the same seed gives the same on any machine.
+    initial : frame, mapping, list of sets or str, optional
+        Communities to start from, as `modularity` takes them, such as an earlier result; a vertex that
+        is left out starts alone.  The modularity of the result is not below theirs.
 
     Returns
     -------
@@ -157,7 +164,7 @@ def louvain(
     levels = levels_wanted(max_level, max_iter)
     result = communities(
         graph,
-        Louvain(levels, threshold, resolution, hierarchy=hierarchy, seed=seed),
+        Louvain(levels, threshold, resolution, hierarchy=hierarchy, seed=seed, initial=initial),
         source=source,
         destination=destination,
         weight=weight,
@@ -269,7 +276,7 @@ class Louvain(Loop):
 
     Parameters
     ----------
-    max_level, threshold, resolution, hierarchy, seed
+    max_level, threshold, resolution, hierarchy, seed, initial
         See `louvain`.
     """
 
@@ -286,6 +293,7 @@ class Louvain(Loop):
     _inside: int  # the sum of weights of arcs within communities
     _entered: float  # the modularity at the beginning of the level
     _called: bool  # whether a sweep considers only vertices that are stirred enough, or all
+    _start_labels: Array | None  # by vertex of the graph: the community in which the run begins
     _stirred: Array  # by vertex: weight of the edges to neighbours that have moved since
 
     def __init__(
@@ -296,6 +304,7 @@ class Louvain(Loop):
         *,
         hierarchy: bool = False,
         seed: int = 0,
+        initial: Any = None,
     ) -> None:
         check_count("max_level", max_level, 1)
         check_number("threshold", threshold, finite=True)
@@ -305,20 +314,31 @@ class Louvain(Loop):
         self._max_level, self._threshold = int(max_level), float(threshold)
         self._resolution, self._seed = float(resolution), int(seed)
         self._hierarchy = bool(hierarchy)
+        if is_dask_frame(initial):
+            raise InputError(
+                "initial: a frame that is in memory is needed, not a Dask frame; compute() it first"
+            )
+        self._initial = initial
 
     def memory(self, sizes: Sizes) -> float:
         """Return the bytes that a run takes; see `footprints`."""
-        return ROWS["louvain"].of(sizes)
+        labels = 0 if self._initial is None else LABELS_OF_VERTEX * sizes.vertices
+        return ROWS["louvain"].of(sizes) + labels
 
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
-        """Read the weights, and put every vertex into a community of its own."""
+        """Read the weights, and put every vertex into a community of its own, or the given one."""
         refuse_negative(graph)
+        self._start_labels = (
+            None if self._initial is None else all_labels(graph, self._initial, "initial")
+        )
         self._part = Part(graph, on_device=on_device)
         self._vertices = graph.number_of_vertices
         self._finished: list[Array] = []  # communities of vertices, one array for each level
         self._final = False
         self._begin_graph(self._first_level())
         self._first = self._level
+        if self._start_labels is not None:
+            self._put(self._xp.asarray(self._start_labels))
         self._best = self._entered = self._quality()
         self._found = self._member  # the communities, once the run has converged
         self.converged = self._twice == 0
@@ -359,6 +379,7 @@ class Louvain(Loop):
             "threshold": self._threshold,
             "resolution": self._resolution,
             "seed": self._seed,
+            **({} if self._start_labels is None else {"initial": self._start_labels}),
         }
 
     def state(self) -> dict[str, Any]:

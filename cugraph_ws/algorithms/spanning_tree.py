@@ -12,7 +12,6 @@ from typing import Any, Unpack, cast
 
 import numpy as np
 
-from cugraph_ws.algorithms.blocks import Lower, spanning_forest
 from cugraph_ws.algorithms.footprints import ROWS
 from cugraph_ws.algorithms.listed_edges import ListedEdges
 from cugraph_ws.algorithms.neighbourhood import frame_of_arcs
@@ -238,7 +237,8 @@ class SpanningForest(ListedEdges):
 
     def memory(self, sizes: Sizes) -> float:
         """Return the bytes that a run takes; see `footprints`."""
-        return ROWS["minimum_spanning_forest"].of(sizes)
+        alone = sizes.whole and not sizes.on_device
+        return ROWS["forest on one CPU" if alone else "minimum_spanning_forest"].of(sizes)
 
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Read the edges; on a GPU they are listed by the kernels."""
@@ -265,15 +265,15 @@ class SpanningForest(ListedEdges):
             weight = xp.zeros(len(arcs), np.int64)
         else:
             weight = part.arc_values(name)[arcs]
-        if self._greatest:
+        if self._greatest and name is not None:
             weight = ~weight_words(weight)  # falling, and exact: -w would overflow
         if part.on_device:
             vertices = part.graph.number_of_vertices
             mine = xp.sort(self._loops.forest_of_edges(vertices, tails, heads, weight))
         else:
-            mine = xp.sort(
-                lightest_forest(xp, part.size, (tail, head), (tails, heads), weight, self.lower)
-            )
+            # On a whole graph edges are in the order of their keys.
+            numbers = None if part.numbers_are_positions else (tails, heads)
+            mine = xp.sort(lightest_forest(part.size, (tail, head), numbers, weight))
         return arcs[mine], tails[mine], heads[mine], weight_words(weight[mine])
 
     def _together(self, tails: Array, heads: Array, words: Array) -> Array:
@@ -285,14 +285,12 @@ class SpanningForest(ListedEdges):
             chosen[self._loops.forest_of_edges(n, all_tails, all_heads, all_words)] = True
         else:
             ends = all_tails, all_heads
-            chosen[lightest_forest(xp, n, ends, ends, all_words, self.lower)] = True
+            chosen[lightest_forest(n, ends, ends, all_words)] = True
         return chosen[first : first + len(tails)]
 
 
-def lightest_forest(
-    xp: Any, size: int, ends: Ends, numbers: Ends, weight: Array, lower: Lower
-) -> Array:
-    """Return the indices of the edges of the minimum spanning forest.
+def lightest_forest(size: int, ends: Ends, numbers: Ends | None, weight: Array) -> Array:
+    """Return the indices of the edges of the minimum spanning forest, on a CPU.
 
     If there are many edges, the forest of the lightest ones is found first.  Only edges between
     different trees of it are then sorted (Osipov, Sanders and Singler, "The filter-Kruskal minimum
@@ -300,18 +298,19 @@ def lightest_forest(
 
     Parameters
     ----------
-    xp : module
-        NumPy or CuPy.
     size : int
         Number of vertices.
     ends : two arrays of int64, shape (edges,)
         Positions of the ends, below `size`.
-    numbers : two arrays of int64, shape (edges,)
-        Vertex numbers of the ends, which order edges of the same weight.
+    numbers : two arrays of int64, shape (edges,), or None
+        Vertex numbers of the ends, which order edges of the same weight; None if edges are in that order.
     weight : array of int64 or float64, shape (edges,)
-    lower : callable
-        As for `spanning_forest`.
     """
+    forest = loops("spanning_tree", on_device=False).forest_of_sorted
+    if numbers is None and weight.dtype.kind == "i" and not weight.any():  # unweighted
+        chosen_alone: Array = forest(size, *ends)[0]
+        return chosen_alone
+    xp = np
     light = _lightest(xp, weight, LIGHT * size)
     look()
     places, rest = xp.flatnonzero(light), xp.flatnonzero(~light)
@@ -320,13 +319,13 @@ def lightest_forest(
     chosen = []
     while True:
         look()
-        keys = _keys(numbers[0][places], numbers[1][places])
+        keys = None if numbers is None else _keys(numbers[0][places], numbers[1][places])
         look()
         order = _order(xp, keys, weight[places])
         look()
         near, far = near[order], far[order]
         look()
-        in_forest, label = spanning_forest(xp, size, near, far, lower)
+        in_forest, label = forest(size, near, far)
         chosen.append(places[order[in_forest]])
         if not len(rest):
             return xp.concatenate(chosen)
@@ -355,8 +354,10 @@ def _keys(tails: Array, heads: Array) -> Array:
     return heads * (int(tails.max()) + 1) + tails if len(tails) else tails
 
 
-def _order(xp: Any, keys: Array, weight: Array) -> Array:
-    """Return the order of edges by weight, then by key and index."""
+def _order(xp: Any, keys: Array | None, weight: Array) -> Array:
+    """Return the order of edges by weight, then by key, if there are any, and index."""
+    if keys is None:
+        return stable_order(xp, weight_words(weight))
     order = stable_order(xp, keys)
     look()
     words = weight_words(weight)[order]

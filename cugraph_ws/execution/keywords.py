@@ -28,6 +28,7 @@ OPTIONS = "options"  # the name of `**` in functions that pass options of `run` 
 MEANT: dict[str, tuple[str, ...]] = {
     "cutoff": ("depth_limit",),
     "i_start": ("start",),
+    "initial_membership": ("initial",),
     "n": ("vertex",),
     "random_state": ("seed",),
     "sources": ("starts", "start", "k"),

@@ -16,9 +16,34 @@ from cugraph_ws.frames.base import Column, Frame, is_frame, open_frame
 from cugraph_ws.graph.vertices import value_column
 from cugraph_ws.graph.view import GraphView
 
-__all__ = ["read_labels"]
+__all__ = ["all_labels", "read_labels"]
 
 Array = Any  # NumPy's
+
+
+def all_labels(graph: GraphView, labels: Any, argument: str) -> Array:
+    """Read the communities to start from; collective.
+
+    Parameters
+    ----------
+    graph : GraphView
+    labels, argument
+        As for `read_labels`, but vertices may be left out: each is a community of its own.
+
+    Returns
+    -------
+    ndarray of int64, shape (vertices,)
+        Communities of all vertices, on every rank, numbered without gaps.
+    """
+    by_vertex, _ = _values(graph, labels, argument)
+    codes, given = graph.vertex_values(by_vertex, argument, np.int64, default=0)
+    parts = graph.comm.allgather((codes[: graph.owned], given[: graph.owned]))
+    codes, given = (np.concatenate(part) for part in zip(*parts, strict=True))
+    distinct, dense = np.unique(codes[given], return_inverse=True)
+    communities = np.empty(len(codes), np.int64)
+    communities[given] = dense
+    communities[~given] = np.arange(len(codes) - len(dense)) + len(distinct)
+    return communities
 
 
 def read_labels(graph: GraphView, labels: Any, argument: str) -> tuple[Array, pa.Array | None]:
@@ -45,6 +70,13 @@ def read_labels(graph: GraphView, labels: Any, argument: str) -> tuple[Array, pa
     InputError
         If a vertex is unknown, repeated or has no label.
     """
+    by_vertex, names = _values(graph, labels, argument)
+    codes, _ = graph.vertex_values(by_vertex, argument, np.int64)
+    return codes, names
+
+
+def _values(graph: GraphView, labels: Any, argument: str) -> tuple[Any, pa.Array | None]:
+    """Return labels as integers of vertices, and the labels that these stand for."""
     names, by_vertex = None, labels
     if isinstance(labels, (list, tuple)):
         by_vertex = _by_vertex(labels, argument)
@@ -57,8 +89,7 @@ def read_labels(graph: GraphView, labels: Any, argument: str) -> tuple[Array, pa
         if not isinstance(column.values, np.ndarray) or column.values.dtype.kind not in "iu":
             numbers, names = _numbered(column)
             by_vertex = _beside(frame, ids, chosen, numbers)
-    codes, _ = graph.vertex_values(by_vertex, argument, np.int64)
-    return codes, names
+    return by_vertex, names
 
 
 def _beside(frame: Frame, ids: list[str], name: str, numbers: pa.Array) -> Any:

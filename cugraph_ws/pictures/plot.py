@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.algorithms.leiden import leiden
+from cugraph_ws.algorithms.options import Columns
 from cugraph_ws.frames.conversions import to_arrow
 from cugraph_ws.graph.graph import Graph
 from cugraph_ws.graph.view import GraphView
@@ -39,6 +40,9 @@ def plot(
     file: str | Path | None = None,
     axes: Any = None,
     seed: int = 0,
+    source: Columns = "source",
+    destination: Columns = "destination",
+    directed: bool = True,
 ) -> Any:
     """Draw the graph; without a layout, a map of its communities.
 
@@ -49,7 +53,7 @@ def plot(
     Parameters
     ----------
     graph : Graph or DataFrame
-        The graph, or an edge frame with columns `source` and `destination`; not one on a cluster.
+        The graph, or an edge frame; not one on a cluster.
     layout : DataFrame, optional
         Ids, x and y, as `graph.layout()` returns.
     colour : frame, mapping, str or sequence, optional
@@ -67,6 +71,10 @@ def plot(
         Where to draw; axes of a new figure if not given.
     seed : int
         Of the map's layout.
+    source, destination : str or list of str
+        Id columns of an edge frame.
+    directed : bool
+        How an edge frame is read; it does not change the picture.
 
     Returns
     -------
@@ -83,7 +91,7 @@ def plot(
     >>> graph = ws.Graph(ws.datasets.karate_club(), directed=False)
     >>> axes = graph.plot(graph.layout(), colour=ws.datasets.karate_factions(), size=graph.pagerank())
     """
-    opened = graph_to_draw("plot", graph)
+    opened = graph_to_draw("plot", graph, source=source, destination=destination, directed=directed)
     if axes is None:
         axes = style.new_axes("plot()")
     axes.set_aspect("equal")
@@ -105,7 +113,7 @@ def _draw(
     starts = np.repeat(np.arange(count), degrees)
     once = starts < rows.indices
     ends = np.stack([starts[once], rows.indices[once]], axis=1)
-    largest = np.clip(30_000 / max(count, 1), 2, 160)
+    largest = np.clip(60_000 / max(count, 1), 2, 160)
     areas = np.full(count, largest / 2)
     if size is not None:
         values = np.nan_to_num(np.asarray(values_of(graph, size, "size"), np.float64)).clip(0)
@@ -153,15 +161,18 @@ def _draw_vertices(
         )
         axes.figure.colorbar(drawn, ax=axes, shrink=0.6, label=_title(colour))
         return
-    texts = np.array([str(value) for value in values], object)
-    groups, members = np.unique(texts, return_inverse=True)
+    if values.dtype == object:  # numbers keep their order
+        values = np.array([str(value) for value in values], object)
+    groups, members = np.unique(values, return_inverse=True)
     sizes = np.bincount(members)
     ranked = np.argsort(-sizes, kind="stable")
     shown = ranked if len(ranked) <= len(style.COLOURS) else ranked[: len(style.COLOURS)]
     rest = ~np.isin(members, shown)
     for group, paint in zip(shown, style.COLOURS, strict=False):
         chosen = members == group
-        axes.scatter(*laid[chosen].T, areas[chosen], paint, label=groups[group], **edge, **many)
+        axes.scatter(
+            *laid[chosen].T, areas[chosen], paint, label=str(groups[group]), **edge, **many
+        )
     if rest.any():
         more = f"{len(groups) - len(shown):,} more"
         below = edge | {"zorder": 1.9}
@@ -196,7 +207,8 @@ def _draw_map(axes: Any, graph: GraphView[Any], seed: int) -> None:
     from matplotlib.collections import EllipseCollection, LineCollection
 
     once = starts < ends
-    widths = 0.5 + 6 * counts[once] / counts.max(initial=1)
+    widest = float(np.clip(240 / max(len(keys), 1), 1, 6))  # lines, not a carpet
+    widths = 0.4 + widest * counts[once] / counts.max(initial=1)
     lines = laid[np.stack([starts[once], ends[once]], axis=1)]
     axes.add_collection(LineCollection(lines, colors="#bbbbbb", linewidths=widths, zorder=1))
     paints = [style.COLOURS[number % len(style.COLOURS)] for number in range(len(ranked))]
@@ -269,7 +281,7 @@ def _shade(axes: Any, laid: Array, ends: Array) -> None:
         density += np.bincount(row * shape[1] + column, minlength=len(density))
         first = last
     image = np.ma.masked_equal(density.reshape(shape), 0)
-    norm = LogNorm(1, max(float(density.max(initial=0)), 2))
+    norm = LogNorm(1, max(float(density.max(initial=0)), 2) ** 1.6)  # no darker than grey
     axes.imshow(image, cmap="Greys", norm=norm, origin="lower", alpha=0.8, zorder=1,
                 extent=(left, right, bottom, top), interpolation="nearest")  # fmt: skip
 

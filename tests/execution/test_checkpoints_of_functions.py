@@ -16,7 +16,12 @@ from thread_ranks import on_ranks, share
 import cugraph_ws as ws
 from cugraph_ws.algorithms import betweenness, closeness
 from cugraph_ws.algorithms.registry import ALGORITHMS
-from cugraph_ws.backends.cpu.loops import belief_propagation, label_propagation
+from cugraph_ws.backends.cpu.loops import (
+    belief_propagation,
+    biconnectivity,
+    label_propagation,
+    spanning_tree,
+)
 from cugraph_ws.execution import driver
 from cugraph_ws.execution.stop_requests import StopRequests
 
@@ -177,6 +182,8 @@ def test_a_run_that_ends_within_a_step_says_so_and_resumes(
 ) -> None:
     for loops in (belief_propagation, label_propagation):
         monkeypatch.setattr(loops, "MOST_A_TASK", 8)
+    monkeypatch.setattr(biconnectivity, "ARCS_AT_ONCE", 8)
+    monkeypatch.setattr(spanning_tree, "EDGES_AT_ONCE", 8)
     graph, path = graph_for(name), tmp_path / "state"
     looks = ends_at_look(None, monkeypatch)
     expected = on_one(name, graph)  # everything is compiled afterwards

@@ -117,6 +117,16 @@ def test_files(club, tmp_path, suffix):
     assert file.read_bytes().startswith(start)
 
 
+def test_edge_frames_name_their_columns():
+    axes = ws.datasets.southern_women().ws.plot(source="woman", destination="event")
+    assert axes.get_title("left").endswith("communities of 32 vertices")
+
+
+def test_groups_are_ordered_by_number_where_they_are_as_large(club):
+    axes = club.plot(club.layout(), colour=10 * (np.arange(34) % 2) + 2)
+    assert legend(axes) == ["2", "12"]
+
+
 def test_the_least_graphs():
     empty = pd.DataFrame({"source": np.zeros(0, np.int64), "destination": np.zeros(0, np.int64)})
     single = pd.DataFrame({"source": [4], "destination": [4]})
