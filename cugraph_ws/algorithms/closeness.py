@@ -388,7 +388,9 @@ class WeightedDistanceSums(DistanceSums):
         """Return the bytes of a batch by vertex and search, and most searches of a batch."""
         if not alone:
             return BATCH, max(1, min(WEIGHTED_WIDTH, starts))
-        return LENGTH_SEARCH, max(1, min(SEARCHES_A_THREAD * number_of_threads(), starts))
+        threads = number_of_threads()
+        at_once = max(threads, min(SEARCHES_A_THREAD * threads, WEIGHTED_WIDTH))
+        return LENGTH_SEARCH, max(1, min(at_once, starts))
 
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Choose where searches start."""
