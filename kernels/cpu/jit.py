@@ -76,8 +76,8 @@ def _begin() -> None:
 def _later(function: F, compiled: Callable[[Callable[..., Any]], Any]) -> F:
     with _one_at_a_time:
         if _waiting is None:
-            made: F = compiled(function)
-            return made
+            ready: F = compiled(function)
+            return ready
         waiting: Any = Waiting(function, compiled)
         _waiting.append(waiting)
         kernel: F = waiting
@@ -86,12 +86,12 @@ def _later(function: F, compiled: Callable[[Callable[..., Any]], Any]) -> F:
 
 def jit(function: F) -> F:
     """Compile a loop that threads call; division by zero follows IEEE 754, as NumPy's does."""
-    return _later(function, partial(_made, "loop"))
+    return _later(function, partial(_dispatcher, "loop"))
 
 
 def inline(function: F) -> F:
     """Compile a small function that kernels call; Python cannot, unless the compiler is switched off."""
-    return _later(function, partial(_made, "inlined"))
+    return _later(function, partial(_dispatcher, "inlined"))
 
 
 def instruction(module: str, plain: F) -> F:
@@ -99,7 +99,7 @@ def instruction(module: str, plain: F) -> F:
     return _later(plain, partial(_emitted, module))
 
 
-def _made(kind: str, function: Callable[..., Any]) -> Any:
+def _dispatcher(kind: str, function: Callable[..., Any]) -> Any:
     return getattr(import_module("cugraph_ws.kernels.cpu.dispatchers"), kind)(function)
 
 
