@@ -173,7 +173,7 @@ def test_a_fault_leaves_nothing_behind():
 
 
 def test_loads_files_and_what_they_import(tmp_path, monkeypatch):
-    monkeypatch.setattr("emulator.source.FOLDER", tmp_path)
+    monkeypatch.setattr("emulator.source.kernel_file", lambda _, name: tmp_path / f"{name}.py")
     (tmp_path / "parts.py").write_text(
         "from cugraph_ws.kernels.cuda.primitives import inline, lane\n"
         "from cugraph_ws.kernels.cuda.interface import WIDTH\n"

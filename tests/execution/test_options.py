@@ -302,6 +302,6 @@ def test_flags_are_those_of_the_run(tmp_path, monkeypatch, capsys):
     assert run(*words, "--partitions", "2000") == 2
     assert "--partitions" in capsys.readouterr().err
     assert run(*words, "--timeout", "0") == 1
-    assert "timeout=0.0 must be a number, above 0" in capsys.readouterr().err
+    assert "--timeout 0.0 must be a number, above 0" in capsys.readouterr().err
     assert run(*words, "max_iter=3") == 2
     assert "max_iter is an option of the run; give it as --max-iter" in capsys.readouterr().err
