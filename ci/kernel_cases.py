@@ -30,6 +30,7 @@ from zoo_edges import EDGE_ZOO
 import cugraph_ws as ws
 from cugraph_ws.accelerators.extrapolation import cuda as extrapolation
 from cugraph_ws.accelerators.gshards import arc_shards
+from cugraph_ws.accelerators.linked import planner as linked_planner
 from cugraph_ws.algorithms import components, louvain
 from cugraph_ws.algorithms.krylov import PrincipalVector
 from cugraph_ws.backends.cuda import (
@@ -38,7 +39,6 @@ from cugraph_ws.backends.cuda import (
     grouping,
     label_tables,
     modes,
-    planner,
     rows,
 )
 from cugraph_ws.backends.cuda import graph as device_graph
@@ -524,7 +524,7 @@ def _run_shards(program: Any, graph: ws.Graph, capacity: int = 0, **options: Any
         ws.run(program, thread_ranks.share(graph, comm), **planned(engine="cuda", **options))
 
     # Queue large frontiers, too, and push them
-    with patch.object(planner, "LEAST_PULLED", 0), patch.object(frontier, "LEAST_LARGE", 0):
+    with patch.object(linked_planner, "LEAST_PULLED", 0), patch.object(frontier, "LEAST_LARGE", 0):
         thread_ranks.over_links(2, run, capacity=capacity)
 
 

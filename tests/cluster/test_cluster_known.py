@@ -370,7 +370,7 @@ OTHERS = {
     "axes", "colour", "file", "iterations", "labels", "layout", "size", "weighted", "wf_improved", "distance", "random_state", "theta", "undirected",
 }  # fmt: skip
 # As long as a frame: the ranks read them in any case, and name what they do not know.
-LEFT_TO_RANKS = {"communities", "vertex_pair"}
+LEFT_TO_RANKS = {"communities", "initial", "vertex_pair"}
 
 
 def test_every_argument_names_vertices_or_is_known_not_to():

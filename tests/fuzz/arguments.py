@@ -401,6 +401,7 @@ def function_targets() -> list[Target]:
         Target("estimate_memory", ws.estimate_memory, {"edges": EDGES}, _parameters(ws.estimate_memory)),
         Target("estimate_memory of numbers", ws.estimate_memory, {"number_of_edges": 9},
                _parameters(ws.estimate_memory)),
+        Target("layout", ws.layout, {"graph": EDGES, "iterations": 5}, _parameters(ws.layout)),
         Target("check", ws.check, {"program": Own, "graph": graph, "root": 0}, _parameters(ws.check)),
         Target("shortest_path", ws.shortest_path, paths, ("result", "targets")),
         Target("shortest_path of a Result", functools.partial(ws.shortest_path, result), {"targets": 3},
@@ -549,7 +550,7 @@ def command_targets() -> list[Target]:
 
 
 def _working_words(name: str) -> list[str]:
-    if name == "info":
+    if name in ("doctor", "info"):
         return []
     edges = ["edges.csv", "--vertices", "vertices.csv"]
     if name == "run":

@@ -254,7 +254,8 @@ def bytes_by_oracle(exchange, boundaries, cuts, news, width, flag):
             refine = {"vr": True, "ms": False}.get(exchange, refining[one, other])
             sent += told * (width + 4) if refine else len(boundary) * (width + flag)
             useful += told * width
-            refining[one, other] = told * (width + 4) < len(boundary) * (width + flag)
+            listed_is_less = told * (width + 4) < len(boundary) * (width + flag)
+            refining[one, other] = flag == 1 and listed_is_less
         rows.append((sent, useful))
     return rows
 
