@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cugraph_ws.accelerators.hub import stream_words
+import cugraph_ws.accelerators.hub.stream_words as stream_words
 from cugraph_ws.accelerators.hub.exchange import HubRankExchange
 from cugraph_ws.accelerators.hub.messages import WORD, HostHub, segment_size, words_of
 from cugraph_ws.accelerators.hub.segment import Segment, free_bytes, sweep

@@ -77,7 +77,7 @@ def segment_size(size: int, room: int) -> int:
 
 
 class HostHub:
-    """One rank's side of the hub; whose messages are queued on the GPU.
+    """One rank's side of the hub, whose messages are queued on the GPU.
 
     The host does not wait.  A message fits in one buffer.  Every rank receives or skips each message of every other rank, in
     the order in which they were sent.  If ranks send several, each publishes its next message before it receives the others'.

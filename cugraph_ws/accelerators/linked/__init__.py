@@ -8,9 +8,9 @@ __all__ = ["ACCELERATOR"]
 
 
 def _linked_supersteps() -> LinkedSupersteps:
-    from cugraph_ws.accelerators.linked import supersteps
+    from cugraph_ws.accelerators.linked.supersteps import WindowSupersteps
 
-    return supersteps.LinkedSupersteps()
+    return WindowSupersteps()
 
 
 ACCELERATOR = Accelerator(

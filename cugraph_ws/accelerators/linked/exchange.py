@@ -45,7 +45,7 @@ class LinkedRankExchange(DeviceRankExchange):
         if finished:
             counts.arcs = finished[-1].arcs * self._arcs // max(1, self._inner)
         if steps.pending:
-            counts, traffic = self._exchange_one(executor, choice)
+            counts, traffic = super().exchange(executor, choice)
             history += counts.history
             bytes_sent.append((traffic.sent, traffic.useful))
             modes += counts.modes

@@ -16,7 +16,7 @@ from cugraph_ws.partition.part import ProgramPart
 from cugraph_ws.program.binding import BoundProgram
 from cugraph_ws.runtime.communicator import Communicator, Links
 
-__all__ = ["LinkedSupersteps", "LinkedSuperstepsOfRun"]
+__all__ = ["LinkedSuperstepsOfRun", "WindowSupersteps"]
 
 
 @dataclass(frozen=True)
@@ -43,8 +43,8 @@ class LinkedSuperstepsOfRun:
         return LinkedFrontierExecutor(bound, part, window=self.window, **options)
 
 
-class LinkedSupersteps:
-    """Supersteps in launches that exchange updates themselves, on GPUs that address each other."""
+class WindowSupersteps:
+    """Supersteps in launches that exchange updates themselves; see `cugraph_ws.contract.LinkedSupersteps`."""
 
     def open(self, comm: Communicator) -> GpuWindow | None:
         """Return memory of all ranks' GPUs, if each can address that of all others; collective."""

@@ -108,6 +108,8 @@ class DeviceRankExchange(RankExchange):
         self._pieces = links.byte <= SLOWEST_APART  # whether to send most while computing
         self._listed: npt.NDArray[np.bool_] = np.empty(0, np.bool_)
         self._known = False
+        # Bytes of whole messages, and of a bit for each vertex, by sender and receiver
+        self._fixed: tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]] | None = None
         self._choose(np.full((size, size), self._chosen.first))
         self._active = 0  # after the previous superstep
         # By sender and receiver: how many of the vertices that may be sent are computed last.
@@ -209,10 +211,6 @@ class DeviceRankExchange(RankExchange):
         The ghosts' new values may not have arrived yet: the next superstep is queued behind them.
         """
         assert isinstance(executor, CudaExecutor)
-        return self._exchange_one(executor, choice)
-
-    def _exchange_one(self, executor: CudaExecutor, choice: Choice) -> tuple[Counts, Traffic]:
-        """Do the exchange after a single superstep."""
         packed, header = self._pack(executor), executor.header()
         self._links.gather(header, self._headers)
         device().copy_out(self._headers, self._table)
@@ -227,11 +225,10 @@ class DeviceRankExchange(RankExchange):
         lengths, width = self._table.take(self._places) * self._flows, executor.refinement.width
         useful = lengths.astype(np.int64)
         entry = self._chosen.entry(width)
-        whole, in_bits = (
-            bytes_whole(self._whole, entry),
-            bytes_in_bits(self._whole, entry, word=WORD),
-        )
-        listed = bytes_listed(useful, entry)
+        if self._fixed is None:
+            in_words = bytes_in_bits(self._whole, entry, word=WORD)
+            self._fixed = bytes_whole(self._whole, entry), in_words
+        (whole, in_bits), listed = self._fixed, bytes_listed(useful, entry)
         if self._chosen.free and isinstance(executor.refinement, FrontierRefinement):
             self._bits = self._listed & (lengths > useful) & (in_bits < listed)
         if not self._known:
