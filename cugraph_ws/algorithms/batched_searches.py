@@ -17,12 +17,14 @@ from cugraph_ws.backends import loops
 from cugraph_ws.partition.part import Part
 from cugraph_ws.runtime.arrays import as_host
 from cugraph_ws.runtime.looks import look
+from cugraph_ws.runtime.threads import number_of_threads
 
-__all__ = ["WIDTH", "Levels", "searches"]
+__all__ = ["WIDTH", "Levels", "searches", "searches_at_once"]
 
 Array = Any  # NumPy's or CuPy's
 
 WIDTH = 64  # searches in a batch
+SEARCHES_A_THREAD = 4  # so that threads do not wait for the longest
 AT_ONCE = 1 << 18  # most words that a GPU unpacks at a time
 
 
@@ -144,6 +146,18 @@ def searches(near: Neighbourhood, starts: Array, direction: Direction) -> Iterat
         look()
         yield Levels(level, np.array([len(rows)]), rows, words)
         del words
+
+
+def searches_at_once(most: int) -> int:
+    """Return how many searches a step has on a single CPU, where each thread runs one at a time.
+
+    Parameters
+    ----------
+    most : int
+        Above that there is only one for each thread.
+    """
+    threads = number_of_threads()
+    return max(threads, min(SEARCHES_A_THREAD * threads, most))
 
 
 def _counts_of_bits(xp: Any, words: Array, axis: int) -> Array:

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Unpack, cast
 
 import numpy as np
 
+from cugraph_ws.algorithms.batched_searches import searches_at_once
 from cugraph_ws.algorithms.closeness import GREATEST_SEED, sampled
 from cugraph_ws.algorithms.footprints import RESULTS, ROWS
 from cugraph_ws.algorithms.neighbourhood import (
@@ -31,10 +32,9 @@ from cugraph_ws.algorithms.options import (
 )
 from cugraph_ws.algorithms.registry import algorithm
 from cugraph_ws.algorithms.weighted_paths import (
-    EXACT,
     distances_from,
-    inexact,
     levels_of,
+    refuse_inexact,
     too_many_paths,
 )
 from cugraph_ws.arguments import check_count, check_flag
@@ -52,7 +52,7 @@ from cugraph_ws.graph.graph import Graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.runtime.arrays import as_host
 from cugraph_ws.runtime.looks import look
-from cugraph_ws.runtime.threads import number_of_threads, parallel
+from cugraph_ws.runtime.threads import parallel
 
 __all__ = ["Betweenness", "betweenness_centrality", "edge_betweenness_centrality"]
 
@@ -68,9 +68,6 @@ AT_ONCE = 8  # most batches that a single GPU searches in one
 SCORES = 15  # bytes by vertex of a step on a single CPU, besides its searches
 SEARCH = 33  # bytes of such a search by vertex
 WEIGHTED_SEARCH = 45
-SEARCHES_A_THREAD = (
-    4  # so that threads do not wait for the longest; one a thread above WIDTH threads
-)
 
 
 @algorithm(
@@ -296,9 +293,7 @@ class Betweenness(ArrayLoop):
         """Return the bytes of a batch by vertex and source, and most sources of a batch."""
         if on_device or not alone:
             return BATCH, max(1, min(WIDTH, sources))
-        threads = number_of_threads()
-        at_once = max(threads, min(SEARCHES_A_THREAD * threads, WIDTH))
-        return self._search_bytes, max(1, min(at_once, sources))
+        return self._search_bytes, max(1, min(searches_at_once(WIDTH), sources))
 
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Choose the sources."""
@@ -605,9 +600,7 @@ class WeightedBetweenness(Betweenness):
 
     def _refuse(self, search: Any) -> None:
         """Raise an error if a search is not exact."""
-        weight = str(self.near.part.graph.weight)
-        if search.greatest >= EXACT and self.near.part.graph.edge_dtype(weight).kind in "iu":
-            raise inexact(weight)
+        refuse_inexact(self.near, search.greatest)
         if search.most_paths == np.inf:
             raise too_many_paths()
 

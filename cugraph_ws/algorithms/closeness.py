@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Unpack
 
 import numpy as np
 
-from cugraph_ws.algorithms.batched_searches import WIDTH, searches
+from cugraph_ws.algorithms.batched_searches import WIDTH, searches, searches_at_once
 from cugraph_ws.algorithms.footprints import ROWS
 from cugraph_ws.algorithms.neighbourhood import MOST, ArrayLoop, Direction, Neighbourhood
 from cugraph_ws.algorithms.options import (
@@ -20,7 +20,7 @@ from cugraph_ws.algorithms.options import (
     refuse_negative,
 )
 from cugraph_ws.algorithms.registry import algorithm
-from cugraph_ws.algorithms.weighted_paths import EXACT, distances_from, inexact
+from cugraph_ws.algorithms.weighted_paths import distances_from, refuse_inexact
 from cugraph_ws.arguments import check_count, check_flag, shown
 from cugraph_ws.backends import loops
 from cugraph_ws.errors import InputError
@@ -34,7 +34,7 @@ from cugraph_ws.graph.graph import Graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.runtime.arrays import as_host
 from cugraph_ws.runtime.looks import look
-from cugraph_ws.runtime.threads import number_of_threads, parallel
+from cugraph_ws.runtime.threads import parallel
 
 __all__ = ["DistanceSums", "closeness_centrality", "harmonic_centrality"]
 
@@ -44,7 +44,6 @@ WEIGHTED_WIDTH = 32  # most searches in a batch with lengths
 CELLS = 1 << 27  # most entries of such a batch's matrix by vertex and search
 BATCH = 45  # bytes of it by vertex and search
 LENGTH_SEARCH = 21  # bytes of a single CPU's search with lengths by vertex
-SEARCHES_A_THREAD = 4  # so that threads do not wait for the longest
 SUMS, BEFORE = 36, 24  # bytes by vertex of sums over a sample, and of those before a further batch
 GREATEST_SEED = 2**128 - 1
 
@@ -388,9 +387,7 @@ class WeightedDistanceSums(DistanceSums):
         """Return the bytes of a batch by vertex and search, and most searches of a batch."""
         if not alone:
             return BATCH, max(1, min(WEIGHTED_WIDTH, starts))
-        threads = number_of_threads()
-        at_once = max(threads, min(SEARCHES_A_THREAD * threads, WEIGHTED_WIDTH))
-        return LENGTH_SEARCH, max(1, min(at_once, starts))
+        return LENGTH_SEARCH, max(1, min(searches_at_once(WEIGHTED_WIDTH), starts))
 
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Choose where searches start."""
@@ -410,13 +407,10 @@ class WeightedDistanceSums(DistanceSums):
 
     def _step_on_one_cpu(self, starts: Array) -> int:
         """Search from vertices, each in a thread; sum the distances, and return how many rows are read."""
-        weight = str(self.near.part.graph.weight)
         searches = self._searches[: len(starts)]
         tasks = zip(searches, starts.tolist(), strict=True)
         parallel(lambda search, start: search.run(start), tasks)
-        is_whole = self.near.part.graph.edge_dtype(weight).kind in "iu"
-        if is_whole and max(search.greatest for search in searches) >= EXACT:
-            raise inexact(weight)
+        refuse_inexact(self.near, max(search.greatest for search in searches))
         if self._k is None:
             self._add(starts, np.stack([search.sums() for search in searches], axis=1))
         else:

@@ -14,7 +14,7 @@ from cugraph_ws.errors import InputError
 from cugraph_ws.runtime.arrays import all_true, any_true
 from cugraph_ws.runtime.looks import look
 
-__all__ = ["EXACT", "distances_from", "inexact", "levels_of", "too_many_paths"]
+__all__ = ["distances_from", "levels_of", "refuse_inexact", "too_many_paths"]
 
 Array = Any  # NumPy's or CuPy's
 
@@ -75,11 +75,29 @@ def distances_from(
     if near.part.graph.edge_dtype(weight).kind in "iu":
         owned = distances[: near.part.owned]
         if near.total(any_true((owned >= EXACT) & (owned < np.inf))):
-            raise inexact(weight)
+            raise _inexact(weight)
     return distances, read
 
 
-def inexact(weight: str) -> InputError:
+def refuse_inexact(near: Neighbourhood, greatest: float) -> None:
+    """Raise an error if edges have integer lengths, and the greatest distance is one that a float64 cannot hold.
+
+    Parameters
+    ----------
+    near : Neighbourhood
+        Of a whole graph.
+    greatest : float
+
+    Raises
+    ------
+    InputError
+    """
+    weight = str(near.part.graph.weight)
+    if greatest >= EXACT and near.part.graph.edge_dtype(weight).kind in "iu":
+        raise _inexact(weight)
+
+
+def _inexact(weight: str) -> InputError:
     """Return the error for a path along edges of integer lengths that a float64 cannot hold."""
     return InputError(
         f"column {weight!r}: a path is 2**53 or longer, where lengths are no longer exact; scale the "
