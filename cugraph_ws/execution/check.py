@@ -23,12 +23,12 @@ from cugraph_ws.arguments import check_count, shown
 from cugraph_ws.contract import choose_engine
 from cugraph_ws.errors import EngineError, InputError, ProgramError
 from cugraph_ws.execution.check_edges import compare_pairs
+from cugraph_ws.execution.dask_frames import is_on_cluster
 from cugraph_ws.execution.options import Options, Plan
 from cugraph_ws.execution.partitioned_loop import PartitionedLoop
 from cugraph_ws.execution.phased_loop import PhasedLoop
 from cugraph_ws.execution.run import program_graph
 from cugraph_ws.execution.vertex_loop import VertexLoop
-from cugraph_ws.frames.base import is_dask_frame
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.edges import AUTO
 from cugraph_ws.graph.graph import Graph
@@ -184,7 +184,7 @@ def check(
         raise InputError(
             f"program={shown(program)} is not a program; give a class decorated with @ws.vertex_program"
         )
-    if is_dask_frame(graph) or getattr(graph, "is_partitioned", False):
+    if is_on_cluster(graph):
         raise InputError(
             "graph is on a cluster; give a part of its edges, such as edges.head(1000)"
         )

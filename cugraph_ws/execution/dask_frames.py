@@ -14,7 +14,7 @@ from cugraph_ws.execution.options import Options, options_of
 from cugraph_ws.frames.base import is_dask_frame, table_if_stream
 from cugraph_ws.runtime.dispatch import provider
 
-__all__ = ["accepts_dask_frames"]
+__all__ = ["accepts_dask_frames", "is_on_cluster"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -52,7 +52,7 @@ def accepts_dask_frames(function: Function) -> Function:
                 arguments = (*arguments[:place], graph, *arguments[place + 1 :])
             else:
                 options["graph"] = graph
-        if not is_dask_frame(graph) and not _is_partitioned(graph):
+        if not is_on_cluster(graph):
             return function(*arguments, **options)
         bound = signature.bind(*arguments, **options)
         named = _flat(signature, bound.arguments)
@@ -79,6 +79,16 @@ def _importable(function: Callable[..., Any]) -> Callable[..., Any]:
     while inner is not None and inner is not function:
         inner = getattr(inner, "__wrapped__", None)
     return function if inner is None else cast(Callable[..., Any], imported)
+
+
+def is_on_cluster(graph: Any) -> bool:
+    """Return whether a frame or a graph is on a cluster, without importing Dask.
+
+    Parameters
+    ----------
+    graph : Any
+    """
+    return is_dask_frame(graph) or _is_partitioned(graph)
 
 
 def _is_partitioned(graph: Any) -> bool:

@@ -136,11 +136,8 @@ def run(
             raise InputError(
                 f"program={shown(program)} is a name; give the program itself, such as ws.PageRank"
             )
-        if (
-            name := getattr(program, "__name__", "")
-            * callable(program)
-            * (not isinstance(program, type))
-        ):
+        name = "" if isinstance(program, type) else getattr(program, "__name__", "")
+        if name and callable(program):
             raise InputError(f"program={name} is a function; call it with the graph: {name}(graph)")
         raise InputError(
             f"program={shown(program)} is neither a vertex program nor a loop; put @ws.vertex_program "

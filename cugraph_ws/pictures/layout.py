@@ -7,7 +7,7 @@ from typing import Any
 from cugraph_ws.algorithms.options import Columns, Weight
 from cugraph_ws.arguments import check_count
 from cugraph_ws.errors import InputError
-from cugraph_ws.frames.base import is_dask_frame
+from cugraph_ws.execution.dask_frames import is_on_cluster
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
@@ -106,7 +106,7 @@ def graph_to_draw(function: str, graph: Any, **columns: Any) -> GraphView[Any]:
     InputError
         If it is on a cluster.
     """
-    if is_dask_frame(graph) or getattr(graph, "is_partitioned", False):
+    if is_on_cluster(graph):
         raise InputError(
             f"{function}() draws graphs of one machine, and this one is on a cluster: give edges.compute() or, "
             "of a large graph, graph.contract(labels) or a subgraph"

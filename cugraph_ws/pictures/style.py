@@ -11,12 +11,15 @@ import numpy.typing as npt
 
 from cugraph_ws.arguments import shown
 from cugraph_ws.errors import InputError
+from cugraph_ws.execution import trace
 from cugraph_ws.runtime.extras import import_optional, install_command
 
 __all__ = ["COLOURS", "GREY", "SCALE", "new_axes", "plain", "save", "shares", "write_labels"]
 
-# Okabe and Ito, "Color universal design", 2008, without black; then grey for everything else.
-COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#F0E442")
+COLOURS = (
+    *trace.COLOURS,
+    "#F0E442",
+)  # Okabe's and Ito's without black; then grey for everything else
 GREY = "#999999"
 SCALE = "viridis"
 LARGE = 10  # points: the radius of a disc that may be written on

@@ -155,9 +155,9 @@ def find_bridges(
             low, high = vertex, int(parent[vertex])
             if low > high:
                 low, high = high, low
-            found = _arc_from(rows, high, low)
-            if directed and found < 0:
-                found = _arc_from(rows, low, high)
-            bridges[count] = found
+            arc = _arc_from(rows, high, low)
+            if directed and arc < 0:
+                arc = _arc_from(rows, low, high)
+            bridges[count] = arc
             count += 1
     return count

@@ -427,10 +427,8 @@ class CpuExecutor:
             context.values, inbox, queues.marks, (frontier, receivers), limits, history,
         )  # fmt: skip
         self._frontier.set_list(frontier[: sizes[0]].copy())
-        history[0] = (
-            senders,
-            arcs,
-        )  # without ghosts, and also if nothing is active in this partition
+        # Without ghosts, and also if nothing is active in this partition
+        history[0] = senders, arcs
         rows = [(active, arcs) for active, arcs in history[: max(1, steps)].tolist()]
         fused = choice.direction == "fused"
         return Counts(
