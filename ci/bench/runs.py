@@ -371,7 +371,7 @@ CASES: dict[str, Case] = {
     ),
     "sssp": Case(lambda ws, g, _, o: ws.sssp(g, first(g, 1)[0], **o)),
     "strongly_connected_components": Case(
-        lambda ws, g, _, o: ws.strongly_connected_components(g, **o)
+        lambda ws, g, _, o: ws.strongly_connected_components(g, **o), decided=True
     ),
     "subgraph": Case(
         lambda ws, g, given, o: ws.subgraph(g, given), input=every_other, decided=True, counted=True

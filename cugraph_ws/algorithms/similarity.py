@@ -55,6 +55,10 @@ Array = Any  # NumPy's or CuPy's
 Measure = Literal["jaccard", "overlap", "sorensen", "cosine", "adamic_adar"]
 
 ARCS_A_STEP = 1 << 25  # most arcs in the rows of a batch of pairs; checkpoints count batches
+BITMAPS, MOST_BITMAPS = (
+    40,
+    1 << 28,
+)  # bytes by vertex, and in all, of the long rows that a GPU marks
 TOGETHER = 256  # batches in a step on a single GPU: ten milliseconds
 
 # Scores from the sum over common neighbours and the sums of both vertices: numerator and denominator.
@@ -414,9 +418,14 @@ class Similarity(Loop):
             return ROWS["similarity of edges"].of(sizes)
         building, resident = ROWS["neighbours"].of(sizes), ROWS["neighbours kept"].of(sizes)
         each = RESULTS["similarity"] + 2 * sizes.wide_ids
+        if sizes.on_device:
+            each = max(RESULTS["similarity on a GPU"], each * sizes.framed)
+            resident += min(BITMAPS * sizes.vertices, MOST_BITMAPS)
         if self._given is not None:
             return max(building, resident + each * length_hint(self._given))
-        if sizes.least:  # pieces are cut to fit, and `AllPairs` refuses rows that cannot
+        if (
+            sizes.least or sizes.on_device
+        ):  # pieces are cut to fit, and `AllPairs` refuses rows that cannot
             return building
         return max(building, resident + ENTRY * ENTRIES + each * sizes.vertices * (self._top or 0))
 
