@@ -292,7 +292,7 @@ CASES: dict[str, Case] = {
     "clustering_coefficient": Case(lambda ws, g, _, o: ws.clustering_coefficient(g, **o)),
     "coloring": Case(lambda ws, g, _, o: ws.coloring(g, **o)),
     "coloring by seed": Case(
-        lambda ws, g, _, o: ws.coloring(g, seed=1, **o), lambda ws, _: ws.Coloring(1)
+        lambda ws, g, _, o: ws.coloring(g, seed=1, **o), lambda ws, _: ws.Coloring(1), decided=True
     ),
     "conductance": Case(lambda ws, g, given, o: ws.conductance(g, given, **o), input=communities),
     "core_number": Case(lambda ws, g, _, o: ws.core_number(g, **o)),

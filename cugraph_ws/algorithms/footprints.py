@@ -20,8 +20,8 @@ MERGED = Bytes(
 )  # while repeated neighbours are taken out of the rows of an undirected graph
 
 # Keys of the arcs of both directions, sorted, as on a CPU
-NEIGHBOURS_ON_GPU = OnGpu([Bytes(44, 105)], [Bytes(50, 53)], transposed=Bytes(0, 0))
-EDGES_ON_GPU = OnGpu([Bytes(0, 80, 16)], [Bytes(0, 52, 12)])  # in order, with their scores
+NEIGHBOURS_ON_GPU = OnGpu([Bytes(55, 105)], [Bytes(50, 53)], transposed=Bytes(0, 0))
+EDGES_ON_GPU = OnGpu([Bytes(0, 80, 16)], [Bytes(0, 57, 8)])  # in order, with their scores
 
 IDS_LOOKED_UP = 190  # bytes by vertex while all vertices are found by their text
 VALUES_LOOKED_UP = 290  # the same with a value of each
@@ -31,7 +31,7 @@ VALUES_LOOKED_UP = 290  # the same with a value of each
 ROWS = {
     # the rows of arcs, for self-loops; then degrees and sums
     "assortativity": Row(Bytes(72, 0), Bytes(72, 0), Bytes(15, 9), result=0,
-        gpu=OnGpu([Bytes(64, 0)], [Bytes(64, 0), Bytes(8, 0, 16)])),
+        gpu=OnGpu([Bytes(64, 0)], [Bytes(64, 0), Bytes(8, 17)])),
     # arcs as keys both ways: messages, places, and the table of the next ones
     "belief_propagation": Row(Bytes(106, 100), Bytes(75, 41),
         gpu=OnGpu([Bytes(72, 80)], [Bytes(72, 40)], Bytes(24, 0))),
@@ -42,14 +42,14 @@ ROWS = {
         gpu=OnGpu([Bytes(0, 0, 16)], [Bytes(0, 0, 8)], Bytes(24, 0), (16, 16))),
     # edges once, the forest, the nearest common ancestors of the others' ends
     "biconnectivity": Row(Bytes(222, 138), Bytes(216, 68),
-        gpu=OnGpu([Bytes(255, 116)], [Bytes(272, 49)])),
+        gpu=OnGpu([Bytes(255, 116)], [Bytes(272, 58)])),
     # preorder numbers, parents, the next arc
     "biconnectivity of one CPU": Row(Bytes(40, 4), Bytes(30, 0)),
     "clustering_coefficient": Row(Bytes(9, 141), Bytes(108, 12.2), MERGED, gpu=NEIGHBOURS_ON_GPU),
     "coloring": Row(Bytes(9, 141), Bytes(82, 8), MERGED,
-        gpu=OnGpu([Bytes(57, 105)], [Bytes(24, 55)], Bytes(0, 0))),
+        gpu=OnGpu([Bytes(50, 105)], [Bytes(32, 55)], Bytes(0, 0))),
     "coloring by seed": Row(Bytes(100, 4), Bytes(92, 0),
-        gpu=OnGpu([Bytes(76, 0)], [Bytes(82, 0)], Bytes(48, 0), (8, 8))),
+        gpu=OnGpu([Bytes(76, 0)], [Bytes(98, 0)], Bytes(48, 0), (8, 8))),
     "core_number": Row(Bytes(50, 4), Bytes(41, 0),
         gpu=OnGpu([Bytes(33, 0)], [Bytes(33, 0)], Bytes(8, 0))),
     # bits of a search, hops both ways, bounds
@@ -88,11 +88,11 @@ ROWS = {
     "neighbours kept": Row(Bytes(16, 18), Bytes(16, 7),
         gpu=OnGpu([Bytes(16, 8)], [Bytes(16, 4)], Bytes(0, 0))),
     "personalized_pagerank": Row(Bytes(30, 4, 9), Bytes(6, 0), result=6,
-        gpu=OnGpu([Bytes(34, 0, 8)], [Bytes(34, 0, 8)])),
+        gpu=OnGpu([Bytes(30, 0, 8)], [Bytes(30, 0, 8)])),
     # a result with a float for each vertex
     "scores": Row(Bytes(0, 0), Bytes(0, 0), gpu=OnGpu([Bytes(8, 0)], [Bytes(8, 0)])),
     "similarity of edges": Row(Bytes(9, 141), Bytes(76, 38.5),
-        gpu=OnGpu([Bytes(69, 100)], [Bytes(70, 51)], Bytes(0, 0))),
+        gpu=OnGpu([Bytes(69, 100)], [Bytes(66, 55)], Bytes(0, 0))),
     "strongly_connected_components": Row(Bytes(95, 4.8), Bytes(84, 0),
         gpu=OnGpu([Bytes(133, 0)], [Bytes(78, 0)], Bytes(40, 0), (0, 24))),
     "triangle_count": Row(Bytes(9, 141), Bytes(108, 12.2), MERGED, gpu=NEIGHBOURS_ON_GPU),
