@@ -86,7 +86,7 @@ ROWS = {
     # rows of distinct neighbours: keys of the arcs of both directions, sorted
     "neighbours": Row(Bytes(9, 141), Bytes(108, 12.2), MERGED, gpu=NEIGHBOURS_ON_GPU),
     "neighbours kept": Row(Bytes(16, 18), Bytes(16, 7),
-        gpu=OnGpu([Bytes(16, 8)], [Bytes(16, 4)], Bytes(0, 0))),
+        gpu=OnGpu([Bytes(32, 24)], [Bytes(32, 12)], Bytes(0, 0))),
     "personalized_pagerank": Row(Bytes(30, 4, 9), Bytes(6, 0), result=6,
         gpu=OnGpu([Bytes(30, 0, 8)], [Bytes(30, 0, 8)])),
     # a result with a float for each vertex

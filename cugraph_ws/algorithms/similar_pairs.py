@@ -85,6 +85,7 @@ class AllPairs:
         look()
         ends[1:] = xp.cumsum(lengths)
         look()
+        del heads, lengths  # before it is asked what is free
         ends = xp.take(ends, near.rows.offsets)
         self._lengths = ends[1:] - ends[:-1]  # entries to list, by owned vertex
         on_device = xp is not np

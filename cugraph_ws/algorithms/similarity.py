@@ -423,11 +423,10 @@ class Similarity(Loop):
             resident += min(BITMAPS * sizes.vertices, MOST_BITMAPS)
         if self._given is not None:
             return max(building, resident + each * length_hint(self._given))
-        if (
-            sizes.least or sizes.on_device
-        ):  # pieces are cut to fit, and `AllPairs` refuses rows that cannot
+        if sizes.least:  # pieces are cut to fit, and `AllPairs` refuses rows that cannot
             return building
-        return max(building, resident + ENTRY * ENTRIES + each * sizes.vertices * (self._top or 0))
+        piece = 0 if sizes.on_device else ENTRY * ENTRIES  # a GPU's is as large as fits
+        return max(building, resident + piece + each * sizes.vertices * (self._top or 0))
 
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Find the neighbours, and number the pairs."""
@@ -444,7 +443,8 @@ class Similarity(Loop):
         self._together = TOGETHER if on_device and near.halo.alone else 1
         self._kept = [Kept(*(xp.zeros(0, kind) for kind in (np.int64, np.int64, np.float64)))]
         if self._given is None:
-            row = ROW + 2 * sizes_of(graph, on_device=on_device).wide_ids if graph.whole else ROW
+            sizes = sizes_of(graph, on_device=on_device)
+            row = ROW + 2 * sizes.wide_ids * (graph.whole and sizes.framed)
             self._all = AllPairs(self.name, near, self._top, self._at_least, row)
             self._begin((self._kept[0].firsts, self._kept[0].seconds))
             return

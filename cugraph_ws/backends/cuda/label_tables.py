@@ -31,6 +31,7 @@ KINDS = 4
 FAR = KINDS - 1  # the last of them
 FAR_BYTES = 1 << 28  # of all tables in global memory, but one at least
 MOST_FAR = 512  # tables
+SHARE_OF_FREE = 4  # they take at most this part of the free memory
 SLOT = 16  # bytes
 LEAST_SLOTS = 32  # of a table
 CHUNK = 256  # slots of a long row's table that a warp scans
@@ -68,7 +69,8 @@ def far_tables(lengths: Array, longest: int, *, beside: int = 0) -> FarTables:
     if longest <= BY_BLOCK:
         return FarTables((xp.zeros(1, np.int64), xp.zeros(1, np.int64)), 1, 0)
     room = max(LEAST_SLOTS, 1 << (2 * longest - 1).bit_length()) + beside
-    count = max(1, min(MOST_FAR, FAR_BYTES // (SLOT * room), count_true(lengths > BY_BLOCK)))
+    most = min(FAR_BYTES, device().free_memory() // SHARE_OF_FREE) // (SLOT * room)
+    count = max(1, min(MOST_FAR, most, count_true(lengths > BY_BLOCK)))
     return FarTables(
         (xp.empty(room * count, np.int64), xp.empty(room * count, np.int64)), room, count
     )
