@@ -87,10 +87,10 @@ from cugraph_ws.runtime.dispatch import provider
 
 __all__ = ["ClusterGraph", "ClusterResult"]
 
-# Bytes of an edge frame up to which one worker computes on the whole graph sooner than several on their parts of it;
-# measured, see `docs/decisions/063`.
-ONE_GPU = 2 << 30
-ONE_CPU = 64 << 20
+# Bytes of an edge frame up to which one worker computes on the whole graph sooner than several on their parts; the
+# second for graphs on GPUs that are kept, so that moving the edges to one of them pays.  See `docs/decisions/063`.
+ON_ONE = 64 << 20
+KEPT_ON_ONE_GPU = 2 << 30
 RESTARTS = 5  # how often a build, or a run with a checkpoint, is restarted after workers are lost
 LOOK = 0.5  # seconds between two checks whether a frame's partitions can still be computed
 
@@ -153,6 +153,8 @@ class ClusterGraph(GraphMethods[Any]):
         How the workers' GPUs exchange; see `Graph`.
     spread : {"auto", "one", "parts"}
         How many workers hold the graph; see `Graph`.
+    once : bool
+        Whether the graph is for one call.
     consume : bool
         Release `edges` once the graph is built.  The graph then cannot be rebuilt after the loss of
         a worker.
@@ -180,6 +182,7 @@ class ClusterGraph(GraphMethods[Any]):
         balance: Balance = "even",
         links: WantedLinks = "auto",
         spread: Spread = "auto",
+        once: bool = False,
     ) -> None:
         self._client = current_client() if client is None else client
         self._edges, self._vertices = edges, vertices
@@ -189,6 +192,7 @@ class ClusterGraph(GraphMethods[Any]):
         on_device = type(edges._meta).__module__.partition(".")[0] == "cudf"
         used = links if on_device or links != "auto" else ""
         self._set_up(self._client, directed, weight, links=used)
+        self._once = once
         self._spread = _wanted_spread(spread, is_divided=balance != "even" or links != "auto")
         self._options = {
             "source": source,
@@ -277,9 +281,9 @@ class ClusterGraph(GraphMethods[Any]):
         if self._spread == "parts" or len(addresses) == 1:
             self._build_on(addresses, parts)
             return
-        limit = math.inf if self._spread == "one" else ONE_GPU if self._links else ONE_CPU
+        limit = KEPT_ON_ONE_GPU if self._links and not self._once else ON_ONE
         held, size = held_bytes(client, parts, addresses)
-        if size > limit:
+        if self._spread == "auto" and size > limit:
             self._build_on(addresses, parts)
             return
         try:

@@ -125,7 +125,7 @@ class Graph(GraphView[FrameT], GraphMethods[FrameT]):
     spread : {"auto", "one", "parts"}
         For a Dask frame: how many workers hold the graph.  "one": one of them holds the whole graph, as long
         as a graph is small faster than several, which exchange messages in every superstep.  "parts":
-        each holds a part.  "auto": "one" for frames of at most 2 GiB on GPUs and 64 MiB on CPUs if it fits
+        each holds a part.  "auto": "one" for frames of at most 64 MiB, or 2 GiB on GPUs, if it fits
         there and neither `balance` nor `links` is given, else "parts"; Dask's configuration
         `cugraph_ws.spread` replaces it.  The column `partitions` of a trace has the number of workers.
 

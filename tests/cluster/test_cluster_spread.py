@@ -86,7 +86,7 @@ def test_larger_frames_and_arguments_about_several_workers_mean_parts(pair, monk
         assert len(holders(graph)) == 2
     with pytest.raises(ws.InputError, match="spread='one': balance= and links="):
         on_workers(EDGES, balance=[1, 2], spread="one")
-    monkeypatch.setattr(cluster_graph, "ONE_CPU", 100)
+    monkeypatch.setattr(cluster_graph, "ON_ONE", 100)
     with on_workers(EDGES) as graph:
         assert len(holders(graph)) == 2
 
