@@ -39,7 +39,7 @@ LOW = (1 << 32) - 1  # the lower bits of an integer
     weights="weighted",
     checkpoints="nowhere",
     note="Sums of weights with `weighted=True`, exact for integers.",
-    by_group=lambda given: given.get("vertices") is None,
+    by_group=lambda arguments: arguments.get("vertices") is None,
 )
 @accepts_dask_frames
 def degree(
@@ -94,7 +94,7 @@ def degree(
     weights="weighted",
     checkpoints="nowhere",
     note="Sums of weights with `weighted=True`, exact for integers.",
-    by_group=lambda given: given.get("vertices") is None,
+    by_group=lambda arguments: arguments.get("vertices") is None,
 )
 @accepts_dask_frames
 def degrees(

@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 import logging
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,7 @@ from cugraph_ws.graph.graph import Graph
 from cugraph_ws.graph.numbering import Numbering, number_rows
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.program.by_group import why_not_together
-from cugraph_ws.program.conventions import columns_read
+from cugraph_ws.program.conventions import columns_read, declares
 from cugraph_ws.program.edge_program import EdgeProgram
 from cugraph_ws.program.phases import Phases
 from cugraph_ws.program.vertex_program import VertexProgram
@@ -69,11 +70,11 @@ def run_groups(
     by : str or list of str
         The columns that name the group: integers, text, times or categoricals, without nulls.
     source, destination : str or list of str
-        Id columns of `edges`.
+        Id columns of `edges`.  A function that is not of this library gets them only if they have other names.
     **arguments : Any
         Arguments of the function, or of `run`, the same for each group.  A frame with the columns `by` is
         divided among the groups; in it, vertices are in the column `vertex`.  So `start` is such a frame, or ids
-        that every group has.  There are no checkpoints.
+        that every group has.  There are no checkpoints, and `timeout` is for each run.
 
     Returns
     -------
@@ -115,7 +116,10 @@ def run_groups(
     if not frame.proxy:
         edges = frame.native  # a lazy frame has been computed
     declared = _declared(program)
-    settings = {"source": source, "destination": destination, **arguments}
+    columns = {"source": source, "destination": destination}
+    if declared is None and not isinstance(program, PROGRAMS):  # it may know its columns
+        columns = {name: column for name, column in columns.items() if column != name}
+    settings = {**columns, **arguments}
     why = _why_in_turn(program, declared, names, settings, edges)
     LOG.info("%s by %s: %s", _name(program), listed(names), why or "all groups at once")
     if why is not None:
@@ -168,9 +172,23 @@ def _declared(program: Any) -> Algorithm | None:
 def _call(program: Any, declared: Algorithm | None) -> Callable[..., Any]:
     """Return what computes the result of one group, or of all."""
     if isinstance(program, PROGRAMS):
-        return lambda graph, **arguments: run(program, graph, **arguments).frame
+        return partial(_run, program)
     call: Callable[..., Any] = program if declared is None else declared.function
     return call
+
+
+def _run(
+    program: Any,
+    graph: Any,
+    source: Columns = "source",
+    destination: Columns = "destination",
+    **arguments: Any,
+) -> Any:
+    """Return the frame of a run; `source` and `destination` are columns, also if the program has such a parameter."""
+    if "weight" in arguments and not declares(program, "weight", arguments):
+        arguments["weight_column"] = arguments.pop("weight")
+    columns: dict[str, Any] = {"source_column": source, "destination_column": destination}
+    return run(program, graph, **columns, **arguments).frame
 
 
 # ------------------------------------------------------------------------------------ all at once
@@ -185,10 +203,7 @@ def _why_in_turn(
 ) -> str | None:
     """Return why groups are run one after the other; None if one run of all has the same answer."""
     for name, value in settings.items():
-        whole = isinstance(value, Mapping) or (
-            is_frame(value) and not set(by) <= set(column_names(value))
-        )
-        if whole:
+        if isinstance(value, Mapping) or (is_frame(value) and not _is_divided(value, by)):
             return f"{name} is for every group alike"
     if isinstance(program, (VertexProgram, EdgeProgram)):
         return "pairs are given" if "pairs" in settings else why_not_together(program)
@@ -197,19 +212,24 @@ def _why_in_turn(
     signature = inspect.signature(declared.function).parameters
     if not settings.keys() <= {*signature, *options_of(Options)}:
         return "it has arguments of other libraries"
-    given = {**settings, "weight": _weight(declared, settings, edges)}
-    exact = declared.by_group(given) if callable(declared.by_group) else declared.by_group
+    resolved = {**settings, "weight": _weight(declared, settings, edges, by)}
+    exact = declared.by_group(resolved) if callable(declared.by_group) else declared.by_group
     return None if exact else "its answer depends on the graph as a whole"
 
 
-def _weight(declared: Algorithm, settings: Mapping[str, Any], edges: Any) -> Any:
+def _is_divided(frame: Any, by: list[str]) -> bool:
+    """Return whether the rows of an argument name their groups."""
+    return is_frame(frame) and set(by) <= set(column_names(frame))
+
+
+def _weight(declared: Algorithm, settings: Mapping[str, Any], edges: Any, by: list[str]) -> Any:
     """Return the column of weights that a function reads, or None."""
     parameters = inspect.signature(declared.function).parameters
     weight = settings.get("weight", parameters["weight"].default)
     if weight is None and any(settings.get(name) for name in WITH_WEIGHTS):
         weight = AUTO
     if is_auto(weight):
-        weight = weight_column(edges, weight, settings["source"], settings["destination"])
+        weight = weight_column(edges, weight, by, settings["source"], settings["destination"])
     return weight
 
 
@@ -225,11 +245,11 @@ def _graph_of_groups(
     destination = [*by, *labels_of(settings["destination"], "destination")]
     attributes: tuple[str, ...] = ()
     if declared is None:
-        weight, attributes = columns_read(
-            program, edges, settings.get("weight", AUTO), source, destination
-        )
+        chosen = settings.get("weight_column", settings.get("weight", AUTO))
+        weight, attributes = columns_read(program, edges, chosen, source, destination)
+        attributes = tuple(name for name in attributes if name not in by)
     else:
-        weight = _weight(declared, settings, edges)
+        weight = _weight(declared, settings, edges, by)
     directed = settings.get("directed", True)
     graph: Graph[Any] = Graph(edges, source, destination, weight, directed, attributes=attributes)
     vertices = graph._vertices
@@ -253,15 +273,16 @@ def _in_turn(
     parts = {
         argument: Pieces(*_placed(value, argument, by, types, numbering), count)
         for argument, value in settings.items()
-        if is_frame(value) and set(by) <= set(column_names(value))
+        if _is_divided(value, by)
     }
     results = []
     for group in range(count):
-        given = {**settings, **{argument: part[group] for argument, part in parts.items()}}
+        of_group = {argument: part[group] for argument, part in parts.items()}
         try:
-            results.append(call(pieces[group], **given))
+            results.append(call(pieces[group], **{**settings, **of_group}))
         except CugraphWsError as error:
-            error.add_note(f"in the group {_described(pieces, by, group)}")
+            if numbering.size:
+                error.add_note(f"in the group {_described(pieces, by, group)}")
             raise
     if isinstance(results[0], tuple):
         return tuple(

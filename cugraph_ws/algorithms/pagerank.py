@@ -118,7 +118,7 @@ def check_surfer(graph: GraphView, values: Mapping[str, Any], argument: str) -> 
     columns="vertex, pagerank",
     weights="read",
     program=PageRank,
-    by_group=lambda given: all(given.get(name) is None for name in OF_THE_GRAPH),
+    by_group=lambda arguments: all(arguments.get(name) is None for name in OF_THE_GRAPH),
 )
 @accepts_dask_frames
 def pagerank(

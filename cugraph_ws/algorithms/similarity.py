@@ -68,9 +68,9 @@ SCORES: dict[str, Callable[[Any, Array, Array, Array], tuple[Array, Array]]] = {
 }
 
 
-def lists_all_pairs(given: Mapping[str, Any]) -> bool:
+def lists_all_pairs(arguments: Mapping[str, Any]) -> bool:
     """Return whether a call finds its pairs itself; given ones have an order of their own."""
-    pairs = given.get("vertex_pair")
+    pairs = arguments.get("vertex_pair")
     return pairs is None or isinstance(pairs, str)
 
 

@@ -87,10 +87,8 @@ def joined(frame: Frame, keys: nw.DataFrame[Any], results: Sequence[Any], name: 
             f"by={shown(twice[0])} names a column of the result too; rename it in the frame of edges"
         )
     repeated = keys[np.repeat(np.arange(len(keys)), lengths[: len(keys)])]
-    whole = nw.concat(
-        [_unlabelled(repeated), _unlabelled(values[: len(repeated)])], how="horizontal"
-    )
-    native = whole.to_native()
+    parts = [_unlabelled(repeated), _unlabelled(values[: len(repeated)])]
+    native = nw.concat(parts, how="horizontal").to_native()
     if frame.backend != "cudf":
         return native
     return FrameKind("cudf", proxy=frame.proxy).wrapped(type(frame.native).from_arrow(native))

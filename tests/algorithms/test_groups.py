@@ -117,10 +117,8 @@ def test_numbers_and_several_results_are_frames() -> None:
     assert modularity.columns.tolist() == ["group", "modularity"]
     assert modularity.group.tolist() == sorted(SIZES)
 
-    def heaviest(
-        rows: pd.DataFrame, *, least: float, source: str, destination: str
-    ) -> pd.DataFrame:
-        return rows.loc[rows.weight >= least, [source, destination]]
+    def heaviest(rows: pd.DataFrame, *, least: float) -> pd.DataFrame:
+        return rows.loc[rows.weight >= least, ["source", "destination"]]
 
     chosen = ws.run_groups(heaviest, edges, "group", least=1.0)
     assert len(chosen) == (edges.weight >= 1.0).sum()
@@ -217,6 +215,18 @@ def test_programs_of_which_it_is_proved_are_right_for_all_at_once(entry: Any) ->
     given = {name: shared_out(values) for name, values in entry.given(9).items()}
     together = ws.run_groups(entry.program, edges, "group", engine="python", **given)
     pd.testing.assert_frame_equal(together, ran(entry.program, edges, **given))
+
+
+@pytest.mark.parametrize("program", [ws.SSSP, ws.Heat])
+def test_a_program_gets_its_columns_and_weights(program: Any) -> None:
+    edges = groups(5).rename(columns={"source": "x", "destination": "y", "weight": "w"})
+    given: dict[str, Any] = {"start": 0}
+    if program is ws.Heat:
+        edges, given = edges.assign(w=edges.w / 64), {"temperature": 1.0, "max_iter": 3}
+    columns = {"source": "x", "destination": "y", "weight": "w", "directed": False}
+    result = ws.run_groups(program, edges, "group", engine="python", **columns, **given)
+    named = edges.rename(columns={"x": "source", "y": "destination", "w": "weight"})
+    pd.testing.assert_frame_equal(result, ran(program, named, directed=False, **given))
 
 
 @pytest.mark.parametrize("program", [LeastOf, EvenAmong])
@@ -388,6 +398,20 @@ def test_an_error_within_a_group_names_it() -> None:
     with pytest.raises(ws.InputError) as caught:
         ws.run_groups(ws.diameter, EDGES.assign(source=[0, 5, 5]), "g", directed=False)
     assert caught.value.__notes__ == ["in the group g=1"]
+    with pytest.raises(ws.InputError) as caught:
+        ws.run_groups(ws.diameter, EDGES[:0], "g")
+    assert not hasattr(caught.value, "__notes__")
+
+
+def test_a_group_is_no_weight() -> None:
+    edges = EDGES.rename(columns={"g": "weight"})
+    result = ws.run_groups(
+        ws.sssp,
+        edges,
+        "weight",
+        start=EDGES[["source"]][::2].assign(weight=[1, 2]).rename(columns={"source": "vertex"}),
+    )
+    assert result.distance.tolist() == [0, 1, 2, 0, 1]
 
 
 def test_no_rows_are_no_groups() -> None:
