@@ -255,7 +255,13 @@ class PartitionedGraph:
             weight = None if form is None else "weight"
             self._graph = (
                 form,
-                ws.Graph(self.edges(form), weight=weight, workers=self.addresses, links=self.links),
+                ws.Graph(
+                    self.edges(form),
+                    weight=weight,
+                    workers=self.addresses,
+                    links=self.links,
+                    spread="parts",
+                ),
             )
         return self._graph[1]
 
