@@ -13,6 +13,7 @@ import numpy as np
 
 from cugraph_ws.backends.cuda.loops.folds import classes_of, sums_of_all
 from cugraph_ws.partition.part import Part
+from cugraph_ws.runtime.arrays import count_on_device
 from cugraph_ws.runtime.device import device
 
 __all__ = ["Ranks"]
@@ -72,7 +73,7 @@ class Ranks:
             self._supersteps += 1
         running = device().to_host(self._running)
         self.done = self._supersteps >= self._most or not running.any()
-        left = int(device().to_host(self._running[self._group].sum(dtype=np.int64)))
+        left = int(device().to_host(count_on_device(self._running[self._group])))
         read = len(self._rows.indices) * (self._supersteps - before)
         return left, read, float(device().to_host(self._changes).max())
 
