@@ -5,25 +5,19 @@ from __future__ import annotations
 import logging
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
 import stand_in_cudf
 from emulator.device import emulated
+from grouped import SIZES, alone, groups, ran
 from shapes import FRAME_KINDS
 from shapes import frame as frame_of_kind
-from verify import Edges
-from zoo import ZOO, attributes_of
-from zoo_edges import EDGE_ZOO
-from zoo_meetings import MEETINGS
 
 import cugraph_ws as ws
 from cugraph_ws.algorithms.registry import ALGORITHMS
-from cugraph_ws.program.by_group import why_not_together
 
 AT_ONCE = "all groups at once"
-SIZES = {"c": (9, 24), "a": (4, 4), "b": (7, 16), "d": (9, 9)}  # vertices and edges of each group
 EXAMPLES: dict[str, dict[str, Any]] = {  # arguments that every group can take
     **{name: {"start": 0} for name in ("bfs", "sssp", "widest_path")},
     "k_truss": {"k": 3},
@@ -40,34 +34,6 @@ LEFT_TO_TURNS = [
     (ws.pagerank, {"plan": ws.Plan(direction="gather")}),
     (ws.weakly_connected_components, {"sources": None}),
 ]
-
-
-def groups(seed: int, *, acyclic: bool = False, shuffled: bool = True) -> pd.DataFrame:
-    """Return the edges of all groups; the ids of a group with n vertices are 0 … n-1."""
-    generator, parts = np.random.default_rng(seed), []
-    for name, (n, count) in SIZES.items():
-        source, destination = generator.integers(0, n, (2, count - n + 1))
-        source = np.append(source, np.arange(n - 1))
-        destination = np.append(destination, np.arange(1, n))  # a path, so that all ids occur
-        if acyclic:
-            source, destination = np.minimum(source, destination), np.maximum(source, destination)
-        edges = Edges(source, destination, n)
-        rows = {"source": source, "destination": destination, **attributes_of(edges)}
-        part = pd.DataFrame({"group": name, **rows})
-        parts.append(part[part.source < part.destination] if acyclic else part)
-    edges = pd.concat(parts, ignore_index=True)
-    return edges.sample(frac=1, random_state=seed) if shuffled else edges
-
-
-def alone(call: Any, edges: pd.DataFrame, by: list[str], **arguments: Any) -> pd.DataFrame:
-    """Call a function on the rows of each group, and put the results below each other."""
-    results = []
-    for key, rows in edges.groupby(by):
-        result = call(rows.drop(columns=by), **arguments)
-        for place, name in enumerate(by):
-            result.insert(place, name, key[place])
-        results.append(result)
-    return pd.concat(results, ignore_index=True)
 
 
 @pytest.mark.filterwarnings("ignore::cugraph_ws.GraphWarning")
@@ -128,95 +94,6 @@ def test_numbers_and_several_results_are_frames() -> None:
 # ---------------------------------------------------------------------------------- programs
 
 
-@ws.vertex_program
-class LeastOf:
-    """The least vertex of a component."""
-
-    label: ws.vertex_id
-
-    def init(vertex):
-        return vertex
-
-    def compute(src):
-        return src.label
-
-    combine = min
-
-    def apply(old, gathered):
-        return min(old.label, gathered)
-
-
-@ws.vertex_program
-class EvenAmong:
-    """The least vertex with an even number."""
-
-    label: ws.int64
-
-    def init(vertex):
-        return vertex + vertex % 2
-
-    def compute(src):
-        return src.label
-
-    combine = min
-
-    def apply(old, gathered):
-        return min(old.label, gathered)
-
-
-CASES = [*ZOO, *MEETINGS, *EDGE_ZOO]
-
-
-def test_some_programs_are_proved_to_be_right_for_all_at_once_and_others_not() -> None:
-    proved = {entry.program.name for entry in CASES if why_not_together(entry.program) is None}
-    assert {"LabelsUp", "HistogramOfActive", "Jaccard", "CountedHalf", "AnyChosen"} <= proved
-    reasons = {why_not_together(entry.program) for entry in CASES} - {None}
-    assert len({reason.split("`")[-1] for reason in reasons}) == 8
-    assert why_not_together(LeastOf) is None
-    assert why_not_together(EvenAmong) == "it computes with vertex numbers"
-    assert why_not_together(ws.BFS) is None
-    assert why_not_together(ws.PageRank) == "`personalization` is scaled over the graph"
-
-
-def shared_out(values: Any) -> Any:
-    """Return values of the vertices 0 … 8 for the vertices of each group, and what holds for all as it is."""
-    if not isinstance(values, dict):
-        return [vertex for vertex in values if vertex < 4] if isinstance(values, list) else values
-    rows = [
-        (group, vertex, values[vertex])
-        for group, (n, _) in SIZES.items()
-        for vertex in values
-        if vertex < n
-    ]
-    return pd.DataFrame(rows, columns=["group", "vertex", "value"])
-
-
-def ran(program: Any, edges: pd.DataFrame, **given: Any) -> pd.DataFrame:
-    """Run a program on one group after the other, uncompiled."""
-    results = []
-    for group, rows in edges.groupby("group"):
-        arguments = {
-            name: value[value.group == group].drop(columns="group")
-            if isinstance(value, pd.DataFrame)
-            else value
-            for name, value in given.items()
-        }
-        result = ws.run(program, rows.drop(columns="group"), engine="python", **arguments).frame
-        result.insert(0, "group", group)
-        results.append(result)
-    return pd.concat(results, ignore_index=True)
-
-
-@pytest.mark.parametrize(
-    "entry", [entry for entry in CASES if why_not_together(entry.program) is None], ids=str
-)
-def test_programs_of_which_it_is_proved_are_right_for_all_at_once(entry: Any) -> None:
-    edges = groups(5)
-    given = {name: shared_out(values) for name, values in entry.given(9).items()}
-    together = ws.run_groups(entry.program, edges, "group", engine="python", **given)
-    pd.testing.assert_frame_equal(together, ran(entry.program, edges, **given))
-
-
 @pytest.mark.parametrize("program", [ws.SSSP, ws.Heat])
 def test_a_program_gets_its_columns_and_weights(program: Any) -> None:
     edges = groups(5).rename(columns={"source": "x", "destination": "y", "weight": "w"})
@@ -227,13 +104,6 @@ def test_a_program_gets_its_columns_and_weights(program: Any) -> None:
     result = ws.run_groups(program, edges, "group", engine="python", **columns, **given)
     named = edges.rename(columns={"x": "source", "y": "destination", "w": "weight"})
     pd.testing.assert_frame_equal(result, ran(program, named, directed=False, **given))
-
-
-@pytest.mark.parametrize("program", [LeastOf, EvenAmong])
-def test_other_programs_are_run_in_turn(program: Any) -> None:
-    edges = groups(5)
-    result = ws.run_groups(program, edges, "group", engine="python")
-    pd.testing.assert_frame_equal(result, ran(program, edges))
 
 
 # ------------------------------------------------------------------------------- kinds of frames
@@ -286,7 +156,7 @@ def test_groups_may_be_categories_and_times() -> None:
             assert result.group.drop_duplicates().tolist() == sorted(set(names))
 
 
-@pytest.mark.parametrize("function", [ws.pagerank, ws.weakly_connected_components, ws.density])
+@pytest.mark.parametrize("function", [ws.weakly_connected_components, ws.density])
 def test_an_emulated_gpu_gives_the_same(function: Any) -> None:
     edges = groups(7, shuffled=False)[["group", "source", "destination", "weight"]]
     edges = edges.assign(group=edges.group.map(ord))
@@ -298,7 +168,7 @@ def test_an_emulated_gpu_gives_the_same(function: Any) -> None:
         pd.testing.assert_frame_equal(pd.DataFrame(result), wanted, rtol=1e-12)
 
 
-# ------------------------------------------------------------------------- starts, and PageRank
+# ------------------------------------------------------------------------- starts
 
 
 def test_a_start_is_looked_up_in_every_group_or_given_for_each() -> None:
@@ -315,38 +185,6 @@ def test_a_start_is_looked_up_in_every_group_or_given_for_each() -> None:
         numbered = edges.assign(group=edges.group.map(ord))
         result = ws.run_groups(ws.bfs, stand_in_cudf.DataFrame(numbered), "group", start=0)
         assert result.vertex[result.distance.eq(0)].to_numpy().tolist() == [0] * len(SIZES)
-
-
-def test_every_group_ends_when_it_has_converged() -> None:
-    edges = groups(9)
-    for tol in (1e-2, 1e-8):
-        ranks = ws.run_groups(ws.pagerank, edges, "group", tol=tol, max_iter=300)
-        plan = ws.Plan(extrapolate="never")
-        expected = alone(ws.pagerank, edges, ["group"], tol=tol, max_iter=300, plan=plan)
-        pd.testing.assert_frame_equal(ranks, expected, rtol=1e-14)
-        np.testing.assert_allclose(ranks.groupby("group").pagerank.sum(), 1.0)
-
-
-def test_a_large_group_is_computed_in_several_steps(monkeypatch: pytest.MonkeyPatch) -> None:
-    from cugraph_ws.backends.cpu.loops import pagerank_of_groups
-
-    edges = groups(9)
-    wanted = ws.run_groups(ws.pagerank, edges, "group")
-    monkeypatch.setattr(pagerank_of_groups, "WORK_A_STEP", 40)
-    pd.testing.assert_frame_equal(ws.run_groups(ws.pagerank, edges, "group"), wanted)
-
-
-def test_groups_that_do_not_converge_are_an_error_if_that_is_wanted() -> None:
-    edges = groups(9)
-    with pytest.raises(
-        ws.ConvergenceError, match=r"max_iter=2 supersteps.*raise max_iter or tol"
-    ) as caught:
-        ws.run_groups(ws.pagerank, edges, "group", max_iter=2, tol=1e-9)
-    ranks = ws.run_groups(
-        ws.pagerank, edges, "group", max_iter=2, tol=1e-9, fail_on_nonconvergence=False
-    )
-    assert caught.value.result is not None
-    pd.testing.assert_frame_equal(caught.value.result.frame, ranks)
 
 
 # --------------------------------------------------------------------------------------- errors
