@@ -69,6 +69,8 @@ OURS: dict[str, str] = {
     "outDegrees": "degrees",
     "overlap_coefficient": "overlap",
     "pageRank": "pagerank",
+    "projected_graph": "bipartite_projection",
+    "weighted_projected_graph": "bipartite_projection",
     "personalised_pagerank": "personalized_pagerank",
     "shortestPaths": "multi_source_bfs",
     "shortest_path_length": "bfs",
