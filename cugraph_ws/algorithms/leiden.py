@@ -16,6 +16,7 @@ import numpy as np
 
 from cugraph_ws.algorithms.louvain import (
     Louvain,
+    Objective,
     communities,
     levels_wanted,
     merge,
@@ -59,6 +60,7 @@ def leiden(
     *,
     max_level: int | None = None,
     threshold: float = 1e-7,
+    objective: Objective = "modularity",
     hierarchy: bool = False,
     seed: int = 0,
     initial: Any = None,
@@ -94,6 +96,10 @@ def leiden(
     threshold : float
         A level's moves end when a sweep raises modularity by less than this or, in a level of more
         than 256 vertices, by less than 0.01 times what the level has gained so far.
+    objective : {"modularity", "cpm"}
+        What is made great: "cpm" is the constant Potts model [2]_, the sum over communities of the weight
+        inside minus resolution n (n − 1) / 2, where n is the number of vertices.  Communities are then at
+        least as dense inside as `resolution`, whatever the size of the graph.
     hierarchy : bool
         Whether the frame also has the refined communities of each level of the second iteration.
     seed : int
@@ -111,7 +117,8 @@ def leiden(
         smallest communities to the largest, which are those of `partition`; of the levels before,
         each is cut into the connected parts of what its communities have in common with those.
     modularity : float
-        Modularity of the undirected graph; NaN if the weights of all edges sum to 0.
+        Modularity of the undirected graph; NaN if the weights of all edges sum to 0.  With
+        `objective="cpm"` the quality instead, as of leidenalg's `CPMVertexPartition`.
 
     Raises
     ------
@@ -127,6 +134,8 @@ def leiden(
     ----------
     .. [1] V. A. Traag, L. Waltman and N. J. van Eck, "From Louvain to Leiden: guaranteeing
        well-connected communities", Scientific Reports 9, 2019.
+    .. [2] V. A. Traag, P. Van Dooren and Y. Nesterov, "Narrow scope for resolution-limit-free community
+       detection", Physical Review E 84, 2011.
 
     Examples
     --------
@@ -149,7 +158,15 @@ def leiden(
     levels = levels_wanted(max_level, max_iter)
     result = communities(
         graph,
-        Leiden(levels, threshold, resolution, hierarchy=hierarchy, seed=seed, initial=initial),
+        Leiden(
+            levels,
+            threshold,
+            resolution,
+            objective=objective,
+            hierarchy=hierarchy,
+            seed=seed,
+            initial=initial,
+        ),
         source=source,
         destination=destination,
         weight=weight,
@@ -164,7 +181,7 @@ class Leiden(Louvain):
 
     Parameters
     ----------
-    max_level, threshold, resolution, hierarchy, seed, initial
+    max_level, threshold, resolution, objective, hierarchy, seed, initial
         See `leiden`.
     """
 
@@ -237,7 +254,7 @@ class Leiden(Louvain):
             return
         self._member = self._of_vertices(refined)
         self._finished = [*self._finished, self._member]
-        self._begin(merge(xp, self._backend, level, refined, count))
+        self._begin(merge(xp, self._backend, level, refined, count, self._twice))
         self._begun = begun
         self._place(begun)
 

@@ -376,12 +376,19 @@ LEVELS = (
     click.option(
         "--resolution", type=float, default=1.0, show_default=True, help="Higher: smaller ones."
     ),
+    click.option(
+        "--objective",
+        type=click.Choice(["modularity", "cpm"]),
+        default="modularity",
+        show_default=True,
+        help="What is made great; cpm: constant Potts model.",
+    ),
     click.option("--hierarchy", is_flag=True, help="Also write the communities of each level."),
     click.option("--seed", type=int, default=0, show_default=True, help="Of the order."),
 )
 LEVELS_TEXT = (
     "With --hierarchy also level_0, level_1 and so on.  The last residual is the negative of the "
-    "modularity."
+    "modularity, or of the quality."
 )
 
 

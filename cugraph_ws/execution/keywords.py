@@ -30,6 +30,7 @@ MEANT: dict[str, tuple[str, ...]] = {
     "i_start": ("start",),
     "initial_membership": ("initial",),
     "n": ("vertex",),
+    "objective_function": ("objective",),
     "random_state": ("seed",),
     "sources": ("starts", "start", "k"),
     "start_list": ("vertices",),
