@@ -643,6 +643,8 @@ def _workers() -> Iterator[Place]:
 
     def options(rng: np.random.Generator) -> tuple[dict[str, Any], dict[str, Any]]:
         of_graph = {"links": str(rng.choice(known))}
+        if of_graph["links"] == "auto":
+            of_graph["spread"] = str(rng.choice(["one", "parts"]))
         return of_graph, {"plan": ws.Plan(exchange=str(rng.choice(["auto", "vr", "ms", "all"])))}
 
     with ws.local_cluster():

@@ -18,23 +18,23 @@ def numpy_alone(text: str) -> list[int]:
 
     NumPy's own functions (`np.max`) may: their arrays are on the host.
     """
-    lines = []
+    lines: set[int] = set()
     for function in ast.walk(ast.parse(text)):
         if not isinstance(function, ast.FunctionDef):
             continue
         nodes = list(ast.walk(function))
         if not any(getattr(node, "id", getattr(node, "arg", "")) == "xp" for node in nodes):
             continue
-        for node in nodes:
-            if (
-                isinstance(node, ast.Call)
-                and isinstance(node.func, ast.Attribute)
-                and node.func.attr in REDUCTIONS
-                and getattr(node.func.value, "id", "") != "np"
-                and any(keyword.arg in NUMPY_ALONE for keyword in node.keywords)
-            ):
-                lines.append(node.lineno)
-    return sorted(set(lines))
+        lines |= {
+            node.lineno
+            for node in nodes
+            if isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr in REDUCTIONS
+            and getattr(node.func.value, "id", "") != "np"
+            and any(keyword.arg in NUMPY_ALONE for keyword in node.keywords)
+        }
+    return sorted(lines)
 
 
 def test_arguments_of_numpy_alone_are_found() -> None:
