@@ -27,7 +27,7 @@ from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
 from cugraph_ws.algorithms.registry import algorithm
 from cugraph_ws.arguments import shown
 from cugraph_ws.errors import InputError
-from cugraph_ws.execution.keywords import REFUSED, refuse_unknown, takes_names_of_others
+from cugraph_ws.execution.keywords import REFUSED, takes_names_of_others
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.edges import AUTO
 from cugraph_ws.graph.graph import Graph
@@ -146,7 +146,6 @@ def leiden(
     >>> frame.partition.tolist(), modularity
     ([0, 0, 1, 1], 0.5)
     """
-    refuse_unknown(leiden, options)
     if theta is not None:
         raise InputError(f"leiden: theta={shown(theta)}: {REFUSED['theta']}")
     if random_state is not None:

@@ -29,7 +29,7 @@ from cugraph_ws.backends import loops
 from cugraph_ws.errors import GraphMemoryError, InputError
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.driver import run_on
-from cugraph_ws.execution.keywords import refuse_unknown, takes_names_of_others
+from cugraph_ws.execution.keywords import takes_names_of_others
 from cugraph_ws.execution.loop import Loop, Result, Step
 from cugraph_ws.frames.base import is_dask_frame
 from cugraph_ws.frames.types import FrameT
@@ -171,7 +171,6 @@ def louvain(
     >>> frame.partition.tolist(), modularity
     ([0, 0, 1, 1], 0.5)
     """
-    refuse_unknown(louvain, options)
     levels = levels_wanted(max_level, max_iter)
     result = communities(
         graph,

@@ -169,7 +169,7 @@ class Projection(Similarity):
             first, second = self._graph.describe_vertices(inside[0])
             raise InputError(
                 f"vertices: an edge joins {first} and {second}, which are on the same side, but every edge must "
-                "join the given vertices and the others; correct `vertices`, or leave such edges out"
+                "join the given vertices and the others; correct them, or leave such edges out"
             )
 
     def _compute(self) -> tuple[slice, int]:

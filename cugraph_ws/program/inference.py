@@ -567,6 +567,11 @@ def compile_error(
     """
     text = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
     reason = next((line for line in text.splitlines() if line.strip()), "no reason given")
+    reason = re.sub(
+        r"No implementation of function Function\(<\w+ '?(\w+)'?.*>\) found for signature:",
+        r"`\1` cannot be used with what it is given; use operators, min, max and functions of math",
+        reason,
+    )
     places = re.findall(r"^\s*(?:<source elided>)?\s*(\S.*)\n\s*\^", text, re.MULTILINE)
     where = f", near `{places[-1].strip()}`" if places else ""
     functions = [

@@ -302,6 +302,7 @@ def check_arguments(program: Any, key: str, source: FunctionSource, known: tuple
     for name in source.parameters:
         if name not in known:
             raise ProgramError(
-                f"{program.name}.{key} ({source.location}) asks for `{name}`; arguments are bound by "
+                f"{program.name}.{key} ({source.location}) asks for `{name}`; "
+                f"{'a program has no self, ' if name == 'self' else ''}arguments are bound by "
                 f"name, and {key} has: {', '.join(known)}"
             )

@@ -79,7 +79,9 @@ def test_top_and_at_least_choose_edges() -> None:
 
 
 def test_an_edge_within_a_side_is_refused() -> None:
-    with pytest.raises(ws.InputError, match=r"an edge joins 1 and 15, .* the same side, .*correct"):
+    with pytest.raises(
+        ws.InputError, match=r"an edge joins 1 and 15, .* the same side, .*correct them"
+    ):
         ws.bipartite_projection(pd.DataFrame({"source": [1], "destination": [15]}), [1, 15])
     with pytest.raises(ws.InputError, match="ratio=2 must be"):
         ws.bipartite_projection(EDGES, [EDGES["source"][0]], 2)  # type: ignore[arg-type]
