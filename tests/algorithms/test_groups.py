@@ -264,6 +264,12 @@ def test_a_group_is_no_weight() -> None:
     assert result.distance.tolist() == [0, 1, 2, 0, 1]
 
 
+def test_frames_have_it_as_a_method() -> None:
+    edges = groups(2)
+    wanted = ws.run_groups(ws.core_number, edges, by="group")
+    pd.testing.assert_frame_equal(edges.ws.run_groups(ws.core_number, by="group"), wanted)
+
+
 def test_no_rows_are_no_groups() -> None:
     for function in (ws.core_number, ws.pagerank, ws.hits):
         result = ws.run_groups(function, EDGES[:0], "g")
