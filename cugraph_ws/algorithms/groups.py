@@ -293,7 +293,9 @@ def _in_turn(
 
 def _described(pieces: Pieces, by: list[str], group: int) -> str:
     """Return the values that name a group, for errors."""
-    return ", ".join(f"{name}={pieces.keys[name].to_arrow()[group].as_py()!r}" for name in by)
+    return ", ".join(
+        f"{name}={pieces.keys.get_column(name).to_arrow()[group].as_py()!r}" for name in by
+    )
 
 
 def _numbered(frame: Frame, by: list[str]) -> tuple[list[IdType], Numbering, Any]:

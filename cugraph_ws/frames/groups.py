@@ -41,9 +41,9 @@ class Pieces:
         order = np.argsort(groups, kind="stable")
         self._bounds = np.searchsorted(groups[order], np.arange(count + 1))
         filled = self._bounds[:-1] < self._bounds[1:]
-        self.keys = frame.table.select(*by)[order[self._bounds[:-1][filled]]]
+        self.keys = frame.table.select(nw.col(*by))[order[self._bounds[:-1][filled]]]
         rest = [name for name in frame.names if name not in by]
-        self._rows = frame.table.select(*rest)[order]
+        self._rows = frame.table.select(nw.col(*rest))[order]
 
     def __getitem__(self, group: int) -> Any:
         """Return the rows of a group as a frame of the library of the whole one."""

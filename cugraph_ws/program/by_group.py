@@ -68,17 +68,15 @@ def _reads(program: VertexProgram | EdgeProgram, name: str) -> bool:
 
 def _only_orders_vertices(program: VertexProgram) -> bool:
     """Return whether a program reads no vertex numbers, or keeps one, and only compares and chooses."""
-    beside = (*program.constants.values(), *program.edge_state.values())
-    if program.jumps or any(_holds_vertices(declared) for declared in beside):
+    if program.jumps:
         return False
-    holding = [name for name, declared in program.state.items() if _holds_vertices(declared)]
+    declared = {**program.state, **program.constants, **program.edge_state}
+    holding = [name for name, kind in declared.items() if _holds_vertices(kind)]
     init = parse(program.sources["init"].text)
     names = {node.id for node in ast.walk(init) if isinstance(node, ast.Name)}
     if "vertex" not in names and not holding:
         return True
-    if len(holding) != len(program.state) or program.combine not in ("min", "max", "mode"):
-        return False
-    if len(holding) != 1 or program.fold is not None or "lift" in program.sources:
+    if holding != list(program.state) or program.combine not in ("min", "max", "mode"):
         return False
     return all(_chooses(parse(source.text), holding[0]) for source in program.sources.values())
 

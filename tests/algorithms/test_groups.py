@@ -6,6 +6,7 @@ import logging
 from typing import Any
 
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 import stand_in_cudf
@@ -143,6 +144,17 @@ def test_groups_and_ids_may_have_several_columns_and_be_text() -> None:
         pd.testing.assert_frame_equal(result, expected)
 
 
+@pytest.mark.parametrize("function", [ws.core_number, ws.density])
+def test_columns_may_have_numbers_for_names_and_frames_may_be_lazy(function: Any) -> None:
+    edges = groups(4)[["group", "source", "destination"]]
+    wanted = ws.run_groups(function, edges, "group")
+    numbered = edges.set_axis([0, 1, 2], axis=1)
+    result = ws.run_groups(function, numbered, 0, source=1, destination=2)
+    pd.testing.assert_frame_equal(result.rename(columns={0: "group"}), wanted)
+    lazy = ws.run_groups(function, pl.from_pandas(edges).lazy(), "group")
+    assert lazy.to_dict(as_series=False) == wanted.to_dict("list")
+
+
 def test_groups_may_be_categories_and_times() -> None:
     edges = groups(6, shuffled=False)
     for names in (
@@ -250,6 +262,12 @@ def test_a_group_is_no_weight() -> None:
         start=EDGES[["source"]][::2].assign(weight=[1, 2]).rename(columns={"source": "vertex"}),
     )
     assert result.distance.tolist() == [0, 1, 2, 0, 1]
+
+
+def test_frames_have_it_as_a_method() -> None:
+    edges = groups(2)
+    wanted = ws.run_groups(ws.core_number, edges, by="group")
+    pd.testing.assert_frame_equal(edges.ws.run_groups(ws.core_number, by="group"), wanted)
 
 
 def test_no_rows_are_no_groups() -> None:
