@@ -87,6 +87,8 @@ ROWS = {
     "neighbours": Row(Bytes(9, 141), Bytes(108, 12.2), MERGED, gpu=NEIGHBOURS_ON_GPU),
     "neighbours kept": Row(Bytes(16, 18), Bytes(16, 7),
         gpu=OnGpu([Bytes(32, 24)], [Bytes(32, 12)], Bytes(0, 0))),
+    # the frame with three columns; sums of weights out of vertices, and integer weights as floats
+    "pagerank of groups": Row(Bytes(64, 0, 19.3), Bytes(36, 0, 8), result=78),
     "personalized_pagerank": Row(Bytes(30, 4, 9), Bytes(6, 0), result=6,
         gpu=OnGpu([Bytes(30, 0, 8)], [Bytes(30, 0, 8)])),
     # a result with a float for each vertex
