@@ -3,7 +3,8 @@
 Functions run on graphs of several shapes, one after the other in a new process (Linux).  On the CPU the peak
 is that of resident memory beside the built graph, with the result; see `bench estimates` for how it is read.
 With `--engine cuda` it is that of the memory allocated by RMM, without a cache.  A function runs once on a small graph of the
-shape before it is measured: the pages of its code and of libraries are not the run's.  With `--record` a row
+shape before it is measured: the pages of its code and of libraries are not the run's.  What takes a share of a
+GPU's free memory runs as if no more were free than the estimate says.  With `--record` a row
 of the record is replaced for each call; from 30 MB on it says whether the estimate is off.
 """
 
@@ -15,11 +16,13 @@ import json
 import subprocess
 import sys
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from contextlib import contextmanager, nullcontext
 from functools import partial
 from types import SimpleNamespace
 from typing import Any, NamedTuple
+from unittest.mock import patch
 
 from bench.checkout import MEASUREMENTS, environment, files_hash
 from bench.cpu.estimates import on_gpu, resident
@@ -27,7 +30,7 @@ from bench.tables import Table
 
 K = 1000
 PAIRS = 30e6  # half a minute
-LEFT_OUT = "left out"
+LEFT_OUT, TOO_LITTLE = "left out", "refused with what is told"
 TRACE = 190  # bytes of a superstep in a trace
 BLURRED = 30e6  # bytes of a peak below which allocators and pages of code blur it
 TITLE = "Peak memory of runs beside the graph"
@@ -161,6 +164,8 @@ class Case(NamedTuple):
     supersteps : callable, optional
         Returns how many supersteps a run took, given its result, if they may be as many as vertices: then the
         trace counts.
+    shares : bool
+        Whether it takes a share of what a GPU has free.
     """
 
     call: Call
@@ -172,6 +177,7 @@ class Case(NamedTuple):
     counted: bool = False
     lists_pairs: bool = False
     supersteps: Callable[[Any], int] | None = None
+    shares: bool = False
 
 
 def column(name: str) -> Callable[[int], Any]:
@@ -256,7 +262,7 @@ MATRIX = [[1.3, 1.0], [1.0, 1.3]]
 CASES: dict[str, Case] = {
     "adamic_adar top": Case(
         lambda ws, g, _, o: ws.adamic_adar(g, top=3, **o),
-        lambda ws, _: ws.Similarity("adamic_adar", top=3), decided=True, lists_pairs=True,
+        lambda ws, _: ws.Similarity("adamic_adar", top=3), decided=True, lists_pairs=True, shares=True,
     ),
     "articulation_points": Case(lambda ws, g, _, o: ws.articulation_points(g, **o), decided=True),
     "assortativity": Case(lambda ws, g, _, o: ws.assortativity(g, **o)),
@@ -297,7 +303,7 @@ CASES: dict[str, Case] = {
     "clustering_coefficient": Case(lambda ws, g, _, o: ws.clustering_coefficient(g, **o)),
     "coloring": Case(lambda ws, g, _, o: ws.coloring(g, **o)),
     "coloring by seed": Case(
-        lambda ws, g, _, o: ws.coloring(g, seed=1, **o), lambda ws, _: ws.Coloring(1)
+        lambda ws, g, _, o: ws.coloring(g, seed=1, **o), lambda ws, _: ws.Coloring(1), decided=True
     ),
     "conductance": Case(lambda ws, g, given, o: ws.conductance(g, given, **o), input=communities),
     "core_number": Case(lambda ws, g, _, o: ws.core_number(g, **o)),
@@ -336,7 +342,7 @@ CASES: dict[str, Case] = {
     ),
     "katz_centrality": Case(lambda ws, g, _, o: ws.katz_centrality(g, 1e-4, **o)),
     "label_propagation": Case(
-        lambda ws, g, _, o: quiet(lambda: ws.label_propagation(g, max_iter=6, **o)), decided=True
+        lambda ws, g, _, o: quiet(lambda: ws.label_propagation(g, max_iter=6, **o)), decided=True, shares=True
     ),
     "leiden": Case(lambda ws, g, _, o: ws.leiden(g, **o), decided=True),
     "louvain": Case(lambda ws, g, _, o: ws.louvain(g, **o), decided=True),
@@ -376,7 +382,7 @@ CASES: dict[str, Case] = {
     ),
     "sssp": Case(lambda ws, g, _, o: ws.sssp(g, first(g, 1)[0], **o)),
     "strongly_connected_components": Case(
-        lambda ws, g, _, o: ws.strongly_connected_components(g, **o)
+        lambda ws, g, _, o: ws.strongly_connected_components(g, **o), decided=True
     ),
     "subgraph": Case(
         lambda ws, g, given, o: ws.subgraph(g, given), input=every_other, decided=True, counted=True
@@ -476,6 +482,20 @@ def opened(name: str, shape: Shape, frame: Any) -> tuple[Any, Any]:
     return graph, named(argument) if shape.text and argument is not None else argument
 
 
+@contextmanager
+def limited(most: int) -> Iterator[None]:
+    """Let a GPU have so many bytes for what is allocated from now on."""
+    import rmm.statistics
+
+    from cugraph_ws.runtime.device import device
+
+    def free() -> int:
+        return most - int(rmm.statistics.get_statistics().current_bytes)
+
+    with patch.object(device(), "free_memory", free):
+        yield
+
+
 def one(name: str, shape: Shape, frame: Any, engine: str) -> dict[str, Any]:
     """Run a function on a new graph of a shape."""
     import cugraph_ws as ws
@@ -508,7 +528,11 @@ def one(name: str, shape: Shape, frame: Any, engine: str) -> dict[str, Any]:
         return {**row, "error": LEFT_OUT}
     try:
         with (on_gpu if engine == "cuda" else resident)() as peak:
-            result = case.call(ws, graph, argument, {"engine": engine})
+            bounded = (
+                limited(row["told"] + 1) if case.shares and engine == "cuda" else nullcontext()
+            )
+            with bounded:
+                result = case.call(ws, graph, argument, {"engine": engine})
             row["taken"] = peak()
         if case.counted:
             row["told"] = told(
@@ -521,6 +545,8 @@ def one(name: str, shape: Shape, frame: Any, engine: str) -> dict[str, Any]:
         del result
     except ws.InputError as error:  # a shape that the function refuses
         row["error"] = str(error)
+    except ws.GraphMemoryError:
+        row["error"] = TOO_LITTLE
     graph.close()
     return row
 
@@ -528,7 +554,7 @@ def one(name: str, shape: Shape, frame: Any, engine: str) -> dict[str, Any]:
 def is_off(row: Mapping[str, Any]) -> bool:
     """Return whether the estimate of a call is too low or too high for what it took."""
     if "taken" not in row:
-        return False
+        return row.get("error") == TOO_LITTLE
     peak, most = row["taken"], 2.0 if CASES[row["function"]].decided else 1.25
     slack = 6e6 if peak < BLURRED else 0.0
     return not 0.95 * peak - slack <= row["told"] <= most * peak + slack
@@ -541,7 +567,7 @@ def tabled(rows: Sequence[Mapping[str, Any]]) -> list[list[str]]:
         sizes = [row["function"], row["shape"], f"{row['vertices']:,}", f"{row['arcs']:,}"]
         if "taken" not in row:
             outcome = LEFT_OUT if row.get("error") == LEFT_OUT else "refused"
-            cells.append([*sizes, "", "", outcome, row["tree"]])
+            cells.append([*sizes, "", "", outcome + ", off" * is_off(row), row["tree"]])
             continue
         told_mib, taken_mib = row["told"] / 2**20, row["taken"] / 2**20
         off = ", off" if is_off(row) else ""

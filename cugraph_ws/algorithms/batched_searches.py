@@ -14,18 +14,24 @@ import numpy as np
 
 from cugraph_ws.algorithms.neighbourhood import Direction, Neighbourhood
 from cugraph_ws.backends import loops
+from cugraph_ws.graph.footprints import Sizes
 from cugraph_ws.partition.part import Part
 from cugraph_ws.runtime.arrays import as_host
 from cugraph_ws.runtime.looks import look
 from cugraph_ws.runtime.threads import number_of_threads
 
-__all__ = ["WIDTH", "Levels", "searches", "searches_at_once"]
+__all__ = ["WIDTH", "Levels", "searches", "searches_at_once", "unpacking"]
 
 Array = Any  # NumPy's or CuPy's
 
 WIDTH = 64  # searches in a batch
 SEARCHES_A_THREAD = 4  # so that threads do not wait for the longest
 AT_ONCE = 1 << 18  # most words that a GPU unpacks at a time
+
+
+def unpacking(sizes: Sizes) -> int:
+    """Return the bytes of the bits of vertices' words, which a GPU unpacks."""
+    return WIDTH * min(sizes.vertices, AT_ONCE) * sizes.on_device
 
 
 class Levels(NamedTuple):

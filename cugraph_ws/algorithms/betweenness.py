@@ -14,7 +14,7 @@ import numpy as np
 
 from cugraph_ws.algorithms.batched_searches import searches_at_once
 from cugraph_ws.algorithms.closeness import GREATEST_SEED, sampled
-from cugraph_ws.algorithms.footprints import RESULTS, ROWS
+from cugraph_ws.algorithms.footprints import EDGES_ON_GPU, RESULTS, ROWS
 from cugraph_ws.algorithms.neighbourhood import (
     ArrayLoop,
     Neighbourhood,
@@ -61,7 +61,9 @@ Array = Any  # NumPy's or CuPy's
 WIDTH = 32  # most sources of a batch
 CELLS = 1 << 27  # most entries of a matrix by vertex and source
 BATCH = 77  # bytes of a batch by vertex and source
+BATCH_OF_ROWS = 48  # of a single GPU, by kernels for whole levels
 ARCS = 1 << 16  # arcs that are scored at a time
+SCORED = 17  # bytes of an arc while a GPU scores it
 HIGH = 1e150  # numbers of paths above this are scaled down
 LOW = 1e-305  # and not below this: a vertex that is reached has more than 0 paths
 AT_ONCE = 8  # most batches that a single GPU searches in one
@@ -231,7 +233,7 @@ class Betweenness(ArrayLoop):
     outputs: ClassVar = {"betweenness_centrality": False}
     saved: ClassVar = {"score": None}
     finish: Any = None  # called with the part and the edges' values
-    _search_bytes = SEARCH
+    _search_bytes, _batch_bytes = SEARCH, BATCH_OF_ROWS
 
     def __init__(
         self,
@@ -254,6 +256,8 @@ class Betweenness(ArrayLoop):
     def _edge_bytes(self, sizes: Sizes) -> float:
         """Return the bytes of the edges in the result."""
         edges = sizes.arcs if sizes.directed else sizes.arcs / 2
+        if sizes.on_device and not sizes.framed:
+            return self._edges * EDGES_ON_GPU.of(sizes)
         return self._edges * (RESULTS["edge_betweenness"] + 2 * sizes.wide_ids) * edges
 
     def _number_of_sources(self, sizes: Sizes) -> int:
@@ -279,20 +283,22 @@ class Betweenness(ArrayLoop):
 
     def memory(self, sizes: Sizes) -> float:
         """Return the bytes of a batch of sources, or of the edges in the result, whichever are more."""
-        rest = ROWS[self.name].of(sizes)
+        row, kept = ROWS[self.name], 0.0
         if sizes.whole and not sizes.on_device:
-            rest += SCORES * sizes.vertices
+            kept = SCORES * sizes.vertices
         each, width = self._batch(
             self._number_of_sources(sizes), on_device=sizes.on_device, alone=sizes.whole
         )
-        width = sizes.columns(width, each, rest=rest)
-        most = max(each * width * sizes.vertices, self._edge_bytes(sizes))
-        return max(rest + most, ROWS["scores"].of(sizes))
+        batch = each * sizes.columns(width, each, rest=row.of(sizes) + kept) * sizes.vertices
+        if self._edges and sizes.on_device:
+            batch += SCORED * sizes.arcs
+        most = max(batch, self._edge_bytes(sizes))
+        return max(row.of(sizes, kept + most), ROWS["scores"].of(sizes))
 
     def _batch(self, sources: int, *, on_device: bool, alone: bool) -> tuple[int, int]:
         """Return the bytes of a batch by vertex and source, and most sources of a batch."""
         if on_device or not alone:
-            return BATCH, max(1, min(WIDTH, sources))
+            return self._batch_bytes if alone else BATCH, max(1, min(WIDTH, sources))
         return self._search_bytes, max(1, min(searches_at_once(WIDTH), sources))
 
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
@@ -578,7 +584,7 @@ class WeightedBetweenness(Betweenness):
 
     name = "weighted_betweenness_centrality"
     reads_weights = True
-    _search_bytes = WEIGHTED_SEARCH
+    _search_bytes, _batch_bytes = WEIGHTED_SEARCH, BATCH
 
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Choose the sources."""

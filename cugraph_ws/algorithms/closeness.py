@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Unpack
 
 import numpy as np
 
-from cugraph_ws.algorithms.batched_searches import WIDTH, searches, searches_at_once
+from cugraph_ws.algorithms.batched_searches import WIDTH, searches, searches_at_once, unpacking
 from cugraph_ws.algorithms.footprints import ROWS
 from cugraph_ws.algorithms.neighbourhood import MOST, ArrayLoop, Direction, Neighbourhood
 from cugraph_ws.algorithms.options import (
@@ -293,7 +293,7 @@ class DistanceSums(ArrayLoop):
     def memory(self, sizes: Sizes) -> float:
         """Return the bytes that a run takes, with sums of all vertices, and those before a further batch."""
         sums = 0 if self._k is None else SUMS + BEFORE * (self._k > WIDTH)
-        return ROWS[self.name].of(sizes) + sums * sizes.vertices
+        return ROWS[self.name].of(sizes) + sums * sizes.vertices + unpacking(sizes)
 
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Choose where searches start."""
@@ -374,10 +374,10 @@ class WeightedDistanceSums(DistanceSums):
         """Return the bytes of a batch of searches, and of the arcs that they read."""
         starts = self._number_of_starts(sizes)
         alone = sizes.whole and not sizes.on_device
-        rest = self._row(alone=alone).of(sizes) + alone * sizes.cast_weights
+        row, kept = self._row(alone=alone), alone * sizes.cast_weights
         each, most = self._batch(starts, alone=alone)
-        width = sizes.columns(most, each, rest=rest)
-        return rest + each * width * sizes.vertices
+        width = sizes.columns(most, each, rest=row.of(sizes) + kept)
+        return row.of(sizes, kept + each * width * sizes.vertices)
 
     def _row(self, *, alone: bool) -> Row:
         """Return what a run takes besides a batch of searches."""

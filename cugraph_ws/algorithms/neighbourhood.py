@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from cugraph_ws.backends import loops
 from cugraph_ws.execution.loop import Column, Loop
+from cugraph_ws.graph.footprints import LISTED
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.kernels.cpu.folds import MAX, MIN, OR
 from cugraph_ws.partition.neighbourhoods import row_numbers
@@ -49,8 +50,7 @@ LEAST, MOST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 OPERATIONS: dict[str, tuple[int, int]] = {"min": (MIN, MOST), "max": (MAX, LEAST), "or": (OR, 0)}
 CELLS_AT_ONCE = 1 << 22  # of a matrix, between two looks
 MANY = 8  # the arcs of fewer than 1 / MANY of the vertices are listed, else all arcs are read
-# Most arcs that are listed at a time; a GPU launches for each time
-ON_HOST, ON_DEVICE = 1 << 16, 1 << 20
+ON_HOST = 1 << 16  # most arcs that are listed at a time, on a CPU
 
 
 class Neighbourhood:
@@ -416,7 +416,7 @@ def _listed(xp: Any, rows: Any, places: Array) -> tuple[int, Iterator[Array]]:
     del lengths
 
     def in_pieces() -> Iterator[Array]:
-        most = ON_HOST if xp is np else ON_DEVICE
+        most = ON_HOST if xp is np else LISTED
         for low in range(0, total, most):
             arcs = xp.arange(low, min(low + most, total))
             arcs += shifts[xp.searchsorted(ends, arcs, side="right")]

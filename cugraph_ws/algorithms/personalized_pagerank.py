@@ -47,6 +47,10 @@ Format = Literal["long", "columns"]
 WIDTH = 32  # most seeds in a block
 CELLS = 1 << 27  # most entries of a matrix by vertex and seed
 BLOCK = 33  # bytes of a block by vertex and seed
+UPLOADED, BEGUN = (
+    16,
+    17,
+)  # bytes of an arc while a GPU gets the weights, and of a block at that time
 MEMORY = ROWS["personalized_pagerank"]
 
 
@@ -228,7 +232,11 @@ class PersonalizedPageRank(ArrayLoop):
         ranks_bytes = 0 if self._top is not None else 8 * seeds
         graph = MEMORY.of(sizes) + (0 if sizes.directed else sizes.cast_weights)
         rest = graph + ranks_bytes * sizes.vertices
-        block = BLOCK * sizes.columns(min(WIDTH, seeds), BLOCK, rest=rest)
+        width = sizes.columns(min(WIDTH, seeds), BLOCK, rest=rest)
+        block = BLOCK * width
+        if sizes.on_device and not sizes.framed:
+            begun = UPLOADED * sizes.arcs * sizes.weighted + BEGUN * width * sizes.vertices
+            return max(graph + (block + ranks_bytes) * sizes.vertices, begun)
         if self.by_vertex:
             listed = RESULTS["personalized_pagerank columns"] * seeds + 2 * sizes.id_bytes
         else:

@@ -94,6 +94,7 @@ class AllPairs:
         ends[1:] = xp.cumsum(lengths)
         look()
         greatest = int(lengths.max()) if len(lengths) else 0
+        del heads, lengths  # before it is asked what is free
         ends = xp.take(ends, rows.offsets)
         self._lengths = ends[1:] - ends[:-1]  # entries to list, by owned vertex
         on_device = xp is not np

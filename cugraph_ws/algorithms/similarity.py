@@ -55,6 +55,8 @@ Array = Any  # NumPy's or CuPy's
 Measure = Literal["jaccard", "overlap", "sorensen", "cosine", "adamic_adar", "common"]
 
 ARCS_A_STEP = 1 << 25  # most arcs in the rows of a batch of pairs; checkpoints count batches
+BITMAPS = 50  # bytes by vertex of the long rows that a GPU marks
+MOST_BITMAPS = 1 << 28  # bytes of them in all
 TOGETHER = 256  # batches in a step on a single GPU: ten milliseconds
 
 # Scores from the sum over common neighbours and the sums of both vertices: numerator and denominator.
@@ -427,11 +429,15 @@ class Similarity(Loop):
             return ROWS["similarity of edges"].of(sizes)
         building, resident = ROWS["neighbours"].of(sizes), ROWS["neighbours kept"].of(sizes)
         each = RESULTS["similarity"] + 2 * sizes.wide_ids
+        if sizes.on_device:
+            each = max(RESULTS["similarity on a GPU"], each * sizes.framed)
+            resident += min(BITMAPS * sizes.vertices, MOST_BITMAPS)
         if self._given is not None:
             return max(building, resident + each * length_hint(self._given))
         if sizes.least:  # pieces are cut to fit, and `AllPairs` refuses rows that cannot
             return building
-        return max(building, resident + ENTRY * ENTRIES + each * sizes.vertices * (self._top or 0))
+        piece = 0 if sizes.on_device else ENTRY * ENTRIES  # a GPU's is as large as fits
+        return max(building, resident + piece + each * sizes.vertices * (self._top or 0))
 
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Find the neighbours, and number the pairs."""
@@ -448,8 +454,8 @@ class Similarity(Loop):
         self._together = TOGETHER if on_device and near.halo.alone else 1
         self._kept = [Kept(*(xp.zeros(0, kind) for kind in (np.int64, np.int64, np.float64)))]
         if self._given is None:
-            row = ROW + 2 * sizes_of(graph, on_device=on_device).wide_ids if graph.whole else ROW
-            rows = self._first_rows(near)
+            sizes, rows = sizes_of(graph, on_device=on_device), self._first_rows(near)
+            row = ROW + 2 * sizes.wide_ids * (graph.whole and sizes.framed)
             self._all = AllPairs(self.name, near, rows, self._top, self._at_least, row)
             self._begin((self._kept[0].firsts, self._kept[0].seconds))
             return

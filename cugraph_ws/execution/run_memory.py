@@ -23,6 +23,16 @@ A run of a vertex program on the CPU; S bytes of state per vertex, n vertices, A
     state on edges, e bytes       2 e A with its result, which takes 22 A and 4 ids per arc besides
     an edge column that is read   its bytes in that type for each arc; twice with a frontier on a directed graph
       as another type
+
+On a GPU, whose kernels cast what they read; a frame of its result is on the host unless the graph's is not:
+
+    with a frontier               2 S n, and 10 n for lists and marks
+      predecessors                21 n
+      directed                    the CSR, and what takes its making
+    without                       3 S n with the result, and 8 n for messages that are prepared
+    constants by vertex           18 n each that is given or from the graph; 2 n for sets
+    edge columns                  8 A each, and of one 8 A more while it is uploaded; instead 16 A each with a
+                                  frontier on a directed graph
 """
 
 from __future__ import annotations
@@ -117,6 +127,7 @@ def sizes_of(graph: GraphView, *, on_device: bool = False) -> GraphSizes:
         id_bytes=opened._vertices.numbering.nbytes / max(1, graph.owned) or 8,
         has_csr=bool(getattr(opened._arcs, "has_csr", False)) and not on_device,
         on_device=on_device,
+        framed=graph.device_resident or not on_device,
         graph=graph,
     )
 
@@ -343,6 +354,8 @@ def program_memory(
     """
     if program.for_integers and {sizes.edge_type(name) for name in program.edges} == {"int64"}:
         program = program.for_integers
+    if sizes.on_device and not program.edge_state:
+        return _program_memory_on_gpu(program, sizes, arguments)
     vertices, arcs, each = sizes.vertices, sizes.arcs, max(sizes.id_bytes, 8)
     state = sum(_width_of(field.type) for field in program.state.values())
     follows = program.predecessor is not None
@@ -379,6 +392,30 @@ def program_memory(
         looked_up = VALUES_BY_TEXT * vertices  # before there is a state
     running = MARGIN * (by_vertex * vertices + csr) + by_arc * arcs + more
     return max(summing, looked_up, running)
+
+
+def _program_memory_on_gpu(program: Any, sizes: Sizes, arguments: Mapping[str, Any]) -> float:
+    """Return what a run of a vertex program takes on a GPU, by the table above."""
+    vertices, arcs = sizes.vertices, sizes.arcs
+    state = sum(_width_of(field.type) for field in program.state.values())
+    constants = 1.5 * sum(
+        _width_of_constant(name, constant, arguments)
+        for name, constant in program.constants.items()
+    )
+    columns = [name for name in program.edges if name != "weight" or sizes.weighted]
+    values, uploaded = 8.0 * arcs * len(columns), 8.0 * arcs * bool(columns)
+    if "active" not in program.functions:
+        jumps = sum(isinstance(constant, Jump) for constant in program.constants.values())
+        more = _bytes_of_lists(program, sizes.longest_row()) if program.listing is not None else 0
+        running = (2 * state + 8 + constants + 40 * jumps) * vertices + values
+        return MARGIN * (running + max(uploaded, state * vertices, more))
+    copies = 1 + (len(program.state) > 1)  # one field is changed in place
+    begun = (copies * (state + 8) - 7 + constants) * vertices
+    result = state + 9 + 21 * (program.predecessor is not None)
+    if sizes.directed:
+        running = begun + sizes.csr + 2 * values + result * vertices
+        return MARGIN * max(begun + sizes.transposing, running)
+    return MARGIN * (begun + values + max(uploaded + 9 * vertices, result * vertices))
 
 
 def lists_messages(program: Any) -> bool:

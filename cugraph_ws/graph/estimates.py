@@ -91,10 +91,11 @@ def estimate_memory(
         Which memory: "cuda" estimates a graph that is built on a GPU.
     program : function, VertexProgram or Loop, optional
         What is to be run on the graph: a function as `ws.louvain` or its name, a program, or an instance
-        of a loop.  Its memory beside the built graph is in `run`, with the result as a frame: within
-        25 % from some tens of megabytes on where sizes decide, within a factor of two where the data
-        do.  The trace takes 190 bytes a superstep besides.  Messages that are listed are those of the
-        longest row; without a frame, rows are assumed to be short.
+        of a loop.  Its memory beside the built graph is in `run`, with the result as a frame (for
+        engine="cuda" on the host, unless `edges` is a cuDF frame): within 25 % from some tens of megabytes on
+        where sizes decide, within a factor of two where the data do.  The trace takes 190 bytes a superstep
+        besides.  Messages that are listed are those of the longest row; without a frame, rows are assumed
+        to be short.
     sources : int
         Starts, seeds or sources of such a function.
     layout : {"csc", "gshards", "windows"}
@@ -174,6 +175,7 @@ def estimate_memory(
             id_bytes=sum(shape.each if shape.each else 8 for shape in sizes.ids),
             longest=sizes.longest,
             on_device=on_device,
+            framed=sizes.on_gpu or not on_device,
         )
     )
     return replace(estimate, run=int(run))
@@ -200,6 +202,7 @@ class _Sizes:
     copied_values: int = 0
     longest: int = 0
     weight_type: np.dtype[Any] = FLOATS
+    on_gpu: bool = False  # whether the frame is there
 
 
 def _whole(name: str, count: Any) -> int | None:
@@ -259,14 +262,14 @@ def _look_at(
     longest row of in-neighbours is needed; then it is whether edges are directed.
     """
     frame = open_frame(edges, "edges", on_device=True)
-    rows = len(frame)
+    rows, on_gpu = len(frame), frame.on_device
     names, _ = named_columns(source, destination, weight, ())
     known = {*names[0], *names[1]} <= set(frame.names)
     if not known and (source, destination) == ("source", "destination"):
         count = rows // 2 if vertices is None else vertices
         kind = FLOATS if counted is None and weight is not None else counted
         return _expected(rows, count, kind, _count(attributes), True, None)
-    if frame.on_device:
+    if on_gpu:
         read = [*names[0], *names[1], *([] if weight is None else [weight])]
         read += [] if isinstance(attributes, int) else _listed(attributes)
         some = frame.native[[name for name in dict.fromkeys(read) if name in frame.names]]
@@ -303,7 +306,7 @@ def _look_at(
         value_bytes += WEIGHT_TYPES[stored].itemsize
         copied += 0 if kind == stored else WEIGHT_TYPES[stored].itemsize * rows
     count = ids[0].distinct if vertices is None else vertices
-    return _Sizes(rows, count, ids, input_bytes, value_bytes, copied, longest, weight_type)
+    return _Sizes(rows, count, ids, input_bytes, value_bytes, copied, longest, weight_type, on_gpu)
 
 
 def _most_frequent(columns: Sequence[Any]) -> int:

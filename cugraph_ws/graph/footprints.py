@@ -30,15 +30,18 @@ from cugraph_ws.errors import GraphMemoryError
 from cugraph_ws.graph.adjacency import TURNS, cursor_dtype, index_dtype, pieces_of
 from cugraph_ws.graph.interning import BLOCK, IdShape, count_distinct, table_slots
 from cugraph_ws.graph.numbering import count_in_range
+from cugraph_ws.runtime.dispatch import provider
 from cugraph_ws.runtime.memory import available_memory, format_bytes
 from cugraph_ws.runtime.threads import number_of_threads
 
 __all__ = [
+    "LISTED",
     "Build",
     "Bytes",
     "IdShape",
     "MemoryEstimate",
     "Numbers",
+    "OnGpu",
     "Row",
     "Sizes",
     "check_memory",
@@ -49,6 +52,7 @@ __all__ = [
 
 _OFFSET = 8
 _A_ROW = 40  # bytes of temporaries per row of a hashed block
+LISTED = 1 << 20  # most arcs that a GPU lists at a time; see `algorithms/neighbourhood.py`
 _HELD = 3 << 20  # bytes that allocators hold after hashing, beyond the arrays, as measured
 
 
@@ -305,6 +309,8 @@ class Sizes:
         Whether the memory is the GPU's.
     least : bool
         Whether to leave out what a run does without if memory is short.
+    framed : bool
+        Whether a result's frame is in the same memory: not that of a graph on a GPU of frames on the host.
     """
 
     vertices: int
@@ -317,6 +323,7 @@ class Sizes:
     longest: int = 0
     on_device: bool = False
     least: bool = False
+    framed: bool = True
 
     def longest_row(self) -> int:
         """Arcs of the longest row of in-neighbours, or 0."""
@@ -349,10 +356,22 @@ class Sizes:
 
     @property
     def csr(self) -> int:
-        """Bytes of the CSR that a run makes of a directed graph, if there is none."""
+        """Bytes of the CSR that a run makes of a directed graph, if there is none.
+
+        On a GPU with the place of each arc, by which the values of its edge are ordered.
+        """
         if not self.directed or self.has_csr:
             return 0
-        return _OFFSET * self.vertices + self.index * self.arcs
+        placed = index_dtype(self.arcs).itemsize * self.arcs * (self.on_device and self.weighted)
+        return _OFFSET * self.vertices + self.index * self.arcs + placed
+
+    @property
+    def transposing(self) -> int:
+        """Bytes at a GPU's maximum while it makes the CSR."""
+        if not self.csr:
+            return 0
+        making = provider("device memory").estimate_transpose
+        return int(making(self.arcs, self.vertices, keep=self.weighted))
 
     @property
     def wide_ids(self) -> float:
@@ -376,6 +395,36 @@ class Bytes(NamedTuple):
         return self.vertex * sizes.vertices + arc * sizes.arcs
 
 
+class OnGpu(NamedTuple):
+    """What a run takes on a GPU at its maximum, with its result as arrays.
+
+    Attributes
+    ----------
+    directed, undirected : sequence of Bytes
+        Of a directed graph beside its CSR; of an undirected graph, whose arcs are twice the edges: in each
+        part of the run that may have the maximum.
+    transposed : Bytes, optional
+        Beside what the making of the CSR takes; None if it is not read.
+    listed : (float, float)
+        Bytes for each arc in the rows of chosen vertices, of which `LISTED` are listed at a time: of a
+        directed and of an undirected graph.
+    """
+
+    directed: Sequence[Bytes]
+    undirected: Sequence[Bytes]
+    transposed: Bytes | None = None
+    listed: tuple[float, float] = (0, 0)
+
+    def of(self, sizes: Sizes, beside: float = 0) -> float:
+        """Return the bytes for a graph; `beside` what is there later than the CSR."""
+        parts = self.directed if sizes.directed else self.undirected
+        listed = self.listed[not sizes.directed] * min(sizes.arcs, LISTED)
+        running = max(part.of(sizes) for part in parts) + listed + beside
+        if self.transposed is None:
+            return running
+        return max(running + sizes.csr, self.transposed.of(sizes) + sizes.transposing)
+
+
 class Row(NamedTuple):
     """What a run takes at its maximum, with its result, as measured by `python -m bench runs`.
 
@@ -390,6 +439,8 @@ class Row(NamedTuple):
     looked_up : float
         Least bytes for each vertex of a graph whose ids are text, while a caller's ids or values of all
         vertices are looked up.
+    gpu : OnGpu, optional
+        On a GPU; by default as on a CPU.
     """
 
     directed: Bytes
@@ -397,12 +448,15 @@ class Row(NamedTuple):
     before: Bytes = Bytes(0, 0)
     result: float = 48
     looked_up: float = 0
+    gpu: OnGpu | None = None
 
-    def of(self, sizes: Sizes) -> float:
-        """Return the bytes for a graph."""
+    def of(self, sizes: Sizes, beside: float = 0) -> float:
+        """Return the bytes for a graph, and `beside` them of a batch."""
+        if sizes.on_device and self.gpu is not None:
+            return max(self.gpu.of(sizes, beside), self.result * sizes.vertices * sizes.framed)
         parts = (self.directed,) if sizes.directed else (self.undirected, self.before)
         least = max(self.result, self.looked_up if sizes.wide_ids else 0)
-        return max(least * sizes.vertices, *(part.of(sizes) for part in parts))
+        return max(least * sizes.vertices, *(part.of(sizes) for part in parts)) + beside
 
     def memory(self, sizes: Sizes) -> float:
         """Return the bytes for a graph, as the method of a loop."""

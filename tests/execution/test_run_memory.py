@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import zoo_edges
+from emulator.device import emulated
 from thread_ranks import ThreadCommunicator, on_ranks
 
 import cugraph_ws as ws
@@ -17,9 +19,11 @@ from bench import runs
 from cugraph_ws.algorithms import footprints
 from cugraph_ws.algorithms.registry import ALGORITHMS
 from cugraph_ws.algorithms.rows_of_runs import FUNCTIONS
+from cugraph_ws.backends.cuda.memory import estimate_transpose
 from cugraph_ws.errors import GraphMemoryError, InputError
 from cugraph_ws.execution import run_memory
 from cugraph_ws.execution.loop import Loop
+from cugraph_ws.graph.footprints import LISTED, Sizes
 from cugraph_ws.partition.build import build_shard
 
 LIMIT = "CUGRAPH_WS_MEMORY_LIMIT"
@@ -65,6 +69,46 @@ def test_rows_are_all_used() -> None:
     text = "".join(path.read_text() for path in Path(footprints.__file__).parent.glob("*.py"))
     for name in footprints.ROWS:
         assert text.count(f'"{name}"') > 1, name
+
+
+def test_a_gpu_has_its_own_bytes() -> None:
+    """The making of the CSR counts beside what is there then, arcs are listed in pieces, and frames by their place."""
+    row = footprints.ROWS["diameter"]
+    sizes = Sizes(1000, 20 << 20, directed=True, weighted=True, on_device=True, framed=False)
+    making = estimate_transpose(20 << 20, 1000, keep=True)
+    assert row.of(sizes) == 81 * 1000 + making > row.of(replace(sizes, has_csr=True))
+    undirected = replace(sizes, directed=False)
+    assert row.of(undirected) == 56 * 1000 + 24 * LISTED
+    assert row.of(undirected, beside=7) == row.of(undirected) + 7
+    small = replace(undirected, arcs=10)
+    cores = footprints.ROWS["core_number"]
+    assert cores.of(small) == 33 * 1000
+    assert cores.of(replace(small, framed=True)) == 48 * 1000
+
+
+@pytest.mark.parametrize("program", ["bfs", "sssp", "pagerank", "multi_source_sssp"])
+def test_a_gpu_uploads_weights_and_makes_the_csr(program: str) -> None:
+    """A fit to what an emulated GPU takes: 200,000 vertices and a million directed edges, in megabytes."""
+    told = ws.estimate_memory(
+        number_of_edges=10**6,
+        number_of_vertices=200_000,
+        weighted=True,
+        engine="cuda",
+        program=program,
+        sources=8,
+    )
+    arrays = {"bfs": 33.1, "sssp": 37.2, "pagerank": 26.1, "multi_source_sssp": 101.7}
+    assert 0.95 <= told.run / 1e6 / arrays[program] <= 1.25
+
+
+@pytest.mark.parametrize("name", ["bfs", "pagerank", "core_number", "label_propagation"])
+def test_a_run_on_a_gpu_is_refused_before_it_starts(name: str, monkeypatch: Any) -> None:
+    with emulated(memory=10):
+        graph, given = small(name)
+        monkeypatch.setattr(run_memory, "SMALL", 0)
+        with pytest.raises(GraphMemoryError, match=r"needs .*iB of GPU memory beside the graph"):
+            runs.CASES[name].call(ws, graph, given, {"engine": "cuda"})
+        graph.close()
 
 
 SLOW = {"adamic_adar top"}

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from cugraph_ws.runtime.arrays import count_true
 from cugraph_ws.runtime.bins import bin_counts
 from cugraph_ws.runtime.device import device
 
@@ -30,6 +31,7 @@ KINDS = 4
 FAR = KINDS - 1  # the last of them
 FAR_BYTES = 1 << 28  # of all tables in global memory, but one at least
 MOST_FAR = 512  # tables
+SHARE_OF_FREE = 4  # they take at most this part of the free memory
 SLOT = 16  # bytes
 LEAST_SLOTS = 32  # of a table
 CHUNK = 256  # slots of a long row's table that a warp scans
@@ -58,8 +60,8 @@ def kinds_of(lengths: Array) -> Array:
     return long + (lengths > BY_WARP) + (lengths > BY_BLOCK)
 
 
-def far_tables(longest: int, *, beside: int = 0) -> FarTables:
-    """Return tables for rows of up to `longest` arcs; none if they fit shared memory.
+def far_tables(lengths: Array, longest: int, *, beside: int = 0) -> FarTables:
+    """Return tables for the rows of up to `longest` arcs that do not fit shared memory, one each at most.
 
     Each has `beside` more slots than it is hashed to.
     """
@@ -67,7 +69,8 @@ def far_tables(longest: int, *, beside: int = 0) -> FarTables:
     if longest <= BY_BLOCK:
         return FarTables((xp.zeros(1, np.int64), xp.zeros(1, np.int64)), 1, 0)
     room = max(LEAST_SLOTS, 1 << (2 * longest - 1).bit_length()) + beside
-    count = max(1, min(MOST_FAR, FAR_BYTES // (SLOT * room)))
+    most = min(FAR_BYTES, device().free_memory() // SHARE_OF_FREE) // (SLOT * room)
+    count = max(1, min(MOST_FAR, most, count_true(lengths > BY_BLOCK)))
     return FarTables(
         (xp.empty(room * count, np.int64), xp.empty(room * count, np.int64)), room, count
     )

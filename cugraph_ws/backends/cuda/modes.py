@@ -47,7 +47,7 @@ class ModeTables:
         self._longest = int(device.to_host(lengths.max())) if rows else 0
         self.chosen = xp.empty(rows, self._labels.dtype)
         self._offsets, self._order = offsets, row_order(lengths)
-        self._tables = far_tables(self._longest, beside=1)
+        self._tables = far_tables(lengths, self._longest, beside=1)
 
     def prepare(self, scale: float = 0.0) -> Prepared:
         """Return what launches the choice.

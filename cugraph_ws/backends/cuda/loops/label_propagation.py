@@ -33,7 +33,8 @@ class Chooser:
             self._more = part.csr.offsets, part.csr.indices, weight_columns[1]
             lengths = lengths + xp.diff(part.csr.offsets[: owned + 1])
         self._order = row_order(lengths)
-        self._tables = far_tables(int(gpu.to_host(lengths.max())) if owned else 0)
+        longest = int(gpu.to_host(lengths.max())) if owned else 0
+        self._tables = far_tables(lengths, longest)
 
     def choose(self, labels: Array) -> tuple[Array, int]:
         """Choose new labels for the owned vertices, and count those that changed."""

@@ -29,7 +29,8 @@ LEAST_MARKED = 32  # longer rows are worth it
 def fold(rows: NeighbourRows, firsts: Array, seconds: Array, kind: str) -> Array:
     """Fold over the common neighbours of pairs of vertices."""
     gpu, pairs = device(), len(firsts)
-    counts, sums = gpu.xp.zeros(pairs, np.int64), gpu.xp.zeros(pairs, np.float64)
+    counts = gpu.xp.zeros(pairs if kind == "count" else 1, np.int64)
+    sums = gpu.xp.zeros(1 if kind == "count" else pairs, np.float64)
     if kind == "count":
         which = _count_marked(rows, firsts, seconds, counts) if pairs else None
         if which is None:
@@ -66,14 +67,14 @@ def _count_marked(
     blocks = min(RESIDENT * gpu.multiprocessors, MARKS_BYTES // (4 * words))
     if blocks < gpu.multiprocessors or int(gpu.to_host(lengths.max())) <= LEAST_MARKED:
         return None
-    first_lengths, second_lengths = lengths[firsts], lengths[seconds]
-    first_longer = first_lengths > second_lengths
+    first_longer = lengths[firsts] > lengths[seconds]
     longs, shorts = (
         xp.where(first_longer, firsts, seconds),
         xp.where(first_longer, seconds, firsts),
     )
+    del first_longer  # as others below: there may be as many pairs as fit
     order = xp.argsort(longs, kind="stable")
-    longs, short_lengths = longs[order], xp.minimum(first_lengths, second_lengths)[order]
+    longs, short_lengths = longs[order], lengths[shorts][order]
     # For each distinct longer row: where its pairs begin, and whether a bitmap is worth it.
     leads = xp.ones(len(longs), np.bool_)
     leads[1:] = longs[1:] != longs[:-1]
@@ -82,12 +83,15 @@ def _count_marked(
     ends[1:] = xp.cumsum(short_lengths)
     row_lengths = lengths[longs[bounds[:-1]]]
     worth = (row_lengths > LEAST_MARKED) & (WORTH * xp.diff(ends[bounds]) >= row_lengths)
+    del ends
     chosen = worth[xp.cumsum(leads) - 1]
-    pairs = order[chosen]
+    pairs, others = order[chosen], order[~chosen]
+    del order
     if len(pairs):
-        longs = longs[chosen]
+        longs, short_lengths = longs[chosen], short_lengths[chosen]
         begins = xp.zeros(len(pairs) + 1, np.int64)
-        begins[1:] = xp.cumsum(short_lengths[chosen])
+        begins[1:] = xp.cumsum(short_lengths)
+        del short_lengths
         leads = xp.ones(len(pairs), np.bool_)
         part = begins[:-1] // ELEMENTS_A_TASK
         leads[1:] = (longs[1:] != longs[:-1]) | (part[1:] != part[:-1])
@@ -98,4 +102,4 @@ def _count_marked(
             (longs, shorts[pairs], pairs), begins, tasks, len(tasks) - 1,
             xp.zeros(grid * words, np.uint32), words, counts,
         )  # fmt: skip
-    return order[~chosen]
+    return others
