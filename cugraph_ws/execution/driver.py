@@ -187,9 +187,9 @@ def _watched(
     may_not_end: bool,
 ) -> Result:
     """Start a loop and step it, while looks ask `stops`."""
-    refuse_run(loop, graph, on_device=on_device)
     with watched_by(stops):
         try:
+            refuse_run(loop, graph, on_device=on_device)
             loop.start(graph, on_device=on_device)
         except StepAbandoned as abandoned:
             return _not_started(loop, graph, cast(Stopped, abandoned.reason))

@@ -38,8 +38,8 @@ class StepAbandoned(BaseException):
 class Watch(Protocol):
     """Knows whether a run is to end; both methods raise `StepAbandoned` if so."""
 
-    def look(self, *, report: bool) -> None:
-        """Look in any thread of one process; show progress if `report`."""
+    def look(self) -> None:
+        """Look in any thread of one process; show progress if that is due."""
 
     def look_together(self) -> None:
         """Look on all ranks; collective."""
@@ -48,17 +48,11 @@ class Watch(Protocol):
 _watch: ContextVar[Watch | None] = ContextVar("watch", default=None)
 
 
-def look(*, report: bool = True) -> None:
-    """Raise `StepAbandoned` if the run is to end; on a rank of a cluster do nothing.
-
-    Parameters
-    ----------
-    report : bool
-        Whether the run's progress is shown if it has not been for a while.
-    """
+def look() -> None:
+    """Raise `StepAbandoned` if the run is to end; on a rank of a cluster do nothing."""
     watch = _watch.get()
     if watch is not None:
-        watch.look(report=report)
+        watch.look()
 
 
 def look_together() -> None:

@@ -149,9 +149,9 @@ def ends_at_look(number: int | None, monkeypatch: pytest.MonkeyPatch) -> list[in
     looks = [0]
 
     class Ending(StopRequests):
-        def look(self, *, report: bool = True) -> None:
+        def look(self) -> None:
             self._count()
-            super().look(report=report)
+            super().look()
 
         def look_together(self) -> None:
             self._count()

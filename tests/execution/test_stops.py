@@ -38,13 +38,13 @@ class EndsAt:
     def __init__(self, number: int) -> None:
         self.left = number
 
-    def look(self, *, report: bool) -> None:
+    def look(self) -> None:
         self.left -= 1
         if self.left <= 0:
             raise StepAbandoned("timeout")
 
     def look_together(self) -> None:
-        self.look(report=True)
+        self.look()
 
 
 class Clock:
@@ -193,10 +193,6 @@ def test_a_callback_is_called_within_long_steps(clock: Clock) -> None:
     stops.look()
     assert seen == [0.0], "that of the complete step"
     clock.now += EVERY
-    stops.look(report=False)  # compilation is no part of a step
-    stops.look()
-    assert len(seen) == 1
-    clock.now += 1.5 * EVERY
     stops.look()
     stops.look()
     assert len(seen) == 2
@@ -309,6 +305,20 @@ def test_a_run_returns_the_state_before_the_step(
         assert len(result.trace) == complete
     assert (result.stopped, result.iterations, result.converged) == ("callback", complete, False)
     assert set(result.arrays["total"]) == {complete}
+
+
+def test_a_run_ends_while_its_memory_is_estimated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The estimate asks for types of columns, for which a graph makes its rows."""
+
+    class Estimating(Summing):
+        def memory(self, sizes: Any) -> float:
+            look()
+            raise AssertionError
+
+    ending_at(1, "timeout", monkeypatch)
+    with build(SHAPES["cycle"]) as graph:
+        result = ws.run(Estimating(), graph)
+    assert (result.stopped, result.iterations) == ("timeout", 0)
 
 
 def test_ctrl_c_within_a_step_keeps_the_state_before_it(monkeypatch: pytest.MonkeyPatch) -> None:

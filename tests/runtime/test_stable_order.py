@@ -30,7 +30,7 @@ class Counting:
 
     looks = 0
 
-    def look(self, *, report: bool) -> None:
+    def look(self) -> None:
         self.looks += 1
 
     def look_together(self) -> None:
