@@ -172,7 +172,7 @@ OF_LONG_STEPS = {
     *("articulation_points", "betweenness_centrality", "bridges", "closeness_centrality"),
     *("edge_betweenness_centrality", "harmonic_centrality", "minimum_spanning_forest"),
     *("minimum_spanning_tree", "multi_source_bfs", "multi_source_sssp"),
-    *("belief_propagation", "label_propagation", "personalized_pagerank"),
+    *("belief_propagation", "hits", "label_propagation", "personalized_pagerank"),
 }
 
 

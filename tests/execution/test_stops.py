@@ -25,7 +25,15 @@ from cugraph_ws.execution.stop_requests import (
     StopVote,
 )
 from cugraph_ws.kernels.cpu.jit import jit
-from cugraph_ws.runtime.looks import StepAbandoned, look, look_together, watched_by, without_looks
+from cugraph_ws.runtime import looks
+from cugraph_ws.runtime.looks import (
+    StepAbandoned,
+    awaited,
+    look,
+    look_together,
+    watched_by,
+    without_looks,
+)
 from cugraph_ws.runtime.saved_state import SavedState
 from cugraph_ws.runtime.threads import parallel, serial
 
@@ -124,6 +132,35 @@ def test_after_an_error_no_further_task_begins(
     with pytest.raises(ZeroDivisionError):
         parallel(work, [(task,) for task in range(2000)])
     assert len(done) < 1999
+
+
+def test_a_run_ends_while_a_long_call_of_numpy_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The call is in another thread; an array below the bound, and a call that nobody watches, are not."""
+    monkeypatch.setattr(looks, "GLANCE", 1e-3)
+    monkeypatch.setattr(looks, "LEAST_AWAITED", 100)
+    caller, callers = threading.current_thread(), []
+    begun, let_go = threading.Event(), threading.Event()
+
+    def ordered(keys: Any, *, kind: str) -> Any:
+        callers.append(threading.current_thread() is caller)
+        if not callers[-1]:
+            begun.set()
+            assert let_go.wait(30)
+        return np.argsort(keys, kind=kind)
+
+    keys = np.arange(100)[::-1]
+    assert awaited(ordered, keys, kind="stable")[0] == 99
+    with watched_by(EndsAt(3)):
+        assert awaited(ordered, keys[1:], kind="stable")[0] == 98
+        with pytest.raises(StepAbandoned):
+            awaited(ordered, keys, kind="stable")
+    assert begun.wait(30)
+    let_go.set()
+    with watched_by(EndsAt(1 << 60)):
+        assert awaited(ordered, keys, kind="stable")[0] == 99
+        with pytest.raises(TypeError):
+            awaited(ordered, keys)
+    assert callers == [True, True, False, False]
 
 
 @pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
