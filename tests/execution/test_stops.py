@@ -24,6 +24,7 @@ from cugraph_ws.execution.stop_requests import (
     StopRequests,
     StopVote,
 )
+from cugraph_ws.execution.vertex_loop import VertexLoop
 from cugraph_ws.kernels.cpu.jit import jit
 from cugraph_ws.runtime import looks
 from cugraph_ws.runtime.looks import (
@@ -373,6 +374,32 @@ def test_a_run_that_ends_in_its_start_has_no_state(monkeypatch: pytest.MonkeyPat
         assert result.trace.empty
         with pytest.raises(ws.ConvergenceError, match="stopped by timeout after 0 supersteps"):
             result.require_convergence("summing")
+
+
+@pytest.mark.parametrize("partitions", [1, 3])
+def test_predecessors_of_a_search_that_was_stopped_are_computed_when_read(
+    monkeypatch: pytest.MonkeyPatch, partitions: int
+) -> None:
+    calls: list[int] = []
+    arrays = VertexLoop.arrays
+    monkeypatch.setattr(VertexLoop, "arrays", lambda loop: (calls.append(1), arrays(loop))[1])
+    plan = ws.Plan(partitions=partitions, fused=False)
+    with build(SHAPES["path"]) as graph:
+        expected = ws.run(ws.BFS, graph, start=0, plan=plan, max_iter=3)
+        assert len(calls) == partitions
+        result = ws.run(
+            ws.BFS, graph, start=0, plan=plan, progress=lambda update: update.superstep < 3
+        )
+        assert (result.stopped, result.iterations) == ("callback", 3)
+        assert len(calls) == partitions, "nobody has read them"
+        for _ in range(2):
+            assert result.frame.equals(expected.frame)
+            assert list(result.arrays) == list(expected.arrays)
+        assert len(calls) == 2 * partitions
+        unread = ws.run(ws.BFS, graph, start=0, plan=plan, progress=lambda _: False)
+        assert len(calls) == 2 * partitions
+    assert len(calls) == 3 * partitions, "the graph is closed"
+    assert unread.arrays["distance"].values[0] == 0
 
 
 def test_steps_of_other_loops_are_completed(monkeypatch: pytest.MonkeyPatch) -> None:
