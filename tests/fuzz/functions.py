@@ -370,6 +370,14 @@ CALLS = (
     Call(ws.overlap, _similar, near=True),
     Call(ws.sorensen, _similar, near=True),
     Call(ws.adamic_adar, lambda p: {"vertex_pair": p.pairs()}, near=True),
+    Call(
+        ws.bipartite_projection,
+        lambda p: {
+            "vertices": p.drawn.between_sides()[1], "ratio": p.one_of(True, False),
+            "top": p.one_of(None, 2),
+        },
+        edges="two sides",
+    ),
     # A GPU does not extrapolate on small graphs, so its result would differ within the bound.
     Call(
         ws.pagerank,
