@@ -48,7 +48,7 @@ from cugraph_ws.runtime.memory import available_memory
 from cugraph_ws.runtime.saved_state import SavedState
 from cugraph_ws.runtime.stable_order import stable_order
 
-__all__ = ["Louvain", "Objective", "louvain"]
+__all__ = ["Louvain", "louvain"]
 
 Array = Any  # NumPy's or CuPy's
 Objective = Literal["modularity", "cpm"]
