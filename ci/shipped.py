@@ -1,24 +1,41 @@
-"""Compile the built-in functions for a baseline processor, into the folder that wheels carry.
+"""Compile the built-in functions into the folder that wheels carry: before `python -m build`; some minutes.
 
-    python ci/shipped.py              # before `python -m build`; some minutes
+    python ci/shipped.py                             for a baseline processor
+    python ci/shipped.py --engine cuda               for GPUs; none is needed
+    python ci/shipped.py --engine cuda --only 9.0    for GPUs of one compute capability
 
-Makes the calls of `cugraph-ws warm-up` with an empty cache, and calls with frames of pandas, for Numba's
-target of `cugraph_ws.runtime.shipped`.  What it writes serves this version of Python and of Numba: run it
-again with other ones, to ship for them too.  Entries of older sources are removed.
+For processors it makes the calls of `cugraph-ws warm-up` with an empty cache, and calls with frames of pandas, for
+Numba's target of `cugraph_ws.runtime.shipped`.  What it writes serves this version of Python and of Numba: run it
+again with other ones, to ship for them too.  For GPUs it compiles the kernels that calls are listed to launch
+(`ci/launched_together.py`); they serve any Python, and this version of Numba and Numba-CUDA.  Entries of older
+sources are removed.
 """
 
 from __future__ import annotations
 
+import argparse
+import json
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from pathlib import Path
 
+from cugraph_ws.runtime.compile_ahead import LIST, Job
+from cugraph_ws.runtime.compile_worker import function_of, source_of
+from cugraph_ws.runtime.device_compiler import load_or_compile
 from cugraph_ws.runtime.shipped import BASELINE, FOLDER
 
-LIMIT = 40 << 20  # bytes of the folder, compressed in a wheel to about a third
+LIMIT = (
+    40 << 20
+)  # bytes of a folder's entries for an engine, compressed in a wheel to about a third
+ENTRIES = {"cpu": ("*.nbc", "types-*"), "cuda": ("*.cubin",)}
+# Compute capabilities with machine code of their own
+ARCHITECTURES = ("7.5", "8.0", "8.6", "8.9", "9.0", "10.0", "12.0")
 CALLS = """
 import pandas as pd
 import cugraph_ws as ws
@@ -57,35 +74,90 @@ def ship(folder: Path, *commands: list[str], into: Path) -> int:
         Empty, for their caches.
     *commands : list of str
     into : Path
-        Replaced.
+        Entries of earlier runs are removed from it.
 
     Returns
     -------
     int
         Bytes that were copied.
     """
-    shutil.rmtree(into, ignore_errors=True)
     for command in commands:
         subprocess.run(command, env=environment(folder), check=True)
-    into.mkdir()
-    entries = [*folder.rglob("*.nbc"), *folder.rglob("types-*")]
+    return _copy(folder, into, "cpu")
+
+
+def _copy(folder: Path, into: Path, engine: str) -> int:
+    """Replace an engine's entries in a folder; return their bytes."""
+    into.mkdir(exist_ok=True)
+    for name in ENTRIES[engine]:
+        for old in into.glob(name):
+            old.unlink()
+    entries = [path for name in ENTRIES[engine] for path in folder.rglob(name)]
     for entry in entries:
         shutil.copyfile(entry, into / entry.name)
     return sum(entry.stat().st_size for entry in entries)
 
 
-def main() -> None:
-    """Compile all, and refuse to ship too much."""
+def ship_kernels(
+    folder: Path, calls: Iterable[str], capabilities: Sequence[tuple[int, int]], *, into: Path
+) -> int:
+    """Compile the kernels of listed calls for GPUs, and copy them.
+
+    Parameters
+    ----------
+    folder : Path
+        Empty, for their cache.
+    calls : iterable of str
+        See `cugraph_ws.runtime.compile_ahead`.
+    capabilities : sequence of (int, int)
+    into : Path
+        Entries of earlier runs are removed from it.
+
+    Returns
+    -------
+    int
+        Bytes that were copied.
+    """
+    from cugraph_ws.backends.cuda.listed_programs import jobs_of
+
+    jobs = [job for capability in capabilities for job in jobs_of(calls, capability)]
+    with ProcessPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(partial(_compile, folder), jobs, chunksize=4))
+    return _copy(folder, into, "cuda")
+
+
+def _compile(folder: Path, job: Job) -> None:
+    os.environ["CUGRAPH_WS_CACHE_DIR"] = str(folder)
+    function = function_of(job)
+    load_or_compile(source_of(job), job.name, job.kinds, job.capability, function)
+
+
+def _ship_cpu(folder: Path) -> int:
     weights = [word for kind in ("float64", "float32", "int64") for word in ("--weights", kind)]
     warm_up = ["cugraph_ws.cli.main", "warm-up", "--engine", "cpu", *weights]
+    return ship(
+        folder, [sys.executable, "-c", CALLS], [sys.executable, "-m", *warm_up], into=FOLDER
+    )
+
+
+def main() -> None:
+    """Compile all, and refuse to ship too much."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--engine", choices=ENTRIES, default="cpu")
+    parser.add_argument(
+        "--only", action="append", choices=ARCHITECTURES, help="a compute capability of GPUs"
+    )
+    given = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        size = ship(
-            Path(folder),
-            [sys.executable, "-c", CALLS],
-            [sys.executable, "-m", *warm_up],
-            into=FOLDER,
-        )
-    print(f"{FOLDER}: {len(list(FOLDER.iterdir()))} entries, {size / 1e6:.1f} MB")
+        if given.engine == "cpu":
+            size = _ship_cpu(Path(folder))
+        else:
+            asked = given.only or ARCHITECTURES
+            capabilities = [tuple(map(int, each.split("."))) for each in asked]
+            calls = [call for call, *_ in json.loads(LIST.read_text("utf-8"))["calls"]]
+            size = ship_kernels(Path(folder), calls, capabilities, into=FOLDER)
+    entries = sum(len(list(FOLDER.glob(name))) for name in ENTRIES[given.engine])
+    print(f"{FOLDER}: {entries} entries, {size / 1e6:.1f} MB")
     if size > LIMIT:
         sys.exit(f"more than {LIMIT >> 20} MiB: ship fewer types of weights")
 

@@ -95,6 +95,7 @@ class EdgeFrameAccessor(Generic[FrameT]):
 
     graph = constructor(Graph)
     run: Callable[..., Result[FrameT]] = _method(run, "graph")
+    run_groups: Callable[..., FrameT] = _method(public.run_groups, "edges")
     check: Callable[..., CheckReport] = _method(check, "graph")
     layout = method(layout)
     plot = method(plot)

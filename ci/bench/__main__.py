@@ -10,6 +10,7 @@ from collections.abc import Sequence
 COMMANDS = {
     "cpu": ("bench.cpu.parts", "two cores: ours, NetworKit, igraph, NetworkX and SciPy; users' programs"),
     "gpu": ("bench.gpu.parts", "one GPU: ours, cuGraph, cuSPARSE, virtual warps, variants of runs"),
+    "first-calls": ("bench.gpu.first_calls", "one GPU: nine functions in a new process, with shipped code and without"),
     "cluster": ("bench.cluster.parts", "several GPUs: builds, functions, exchange, scaling, cuGraph, Parquet"),
     "compare": ("bench.compare", "two checkouts in turns, in new processes: times, first calls, memory"),
     "estimates": ("bench.cpu.estimates", "ws.estimate_memory against the memory that builds take"),
@@ -33,7 +34,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         module = importlib.import_module(COMMANDS[words[0]][0])
         status: int = module.main(words[1:])
         return status
-    lines = [f"  {name:10} {text}" for name, (_, text) in COMMANDS.items()]
+    lines = [f"  {name:12} {text}" for name, (_, text) in COMMANDS.items()]
     print("python -m bench COMMAND ...; COMMAND --help lists its options.\n", *lines, sep="\n")
     return 0 if words in (["--help"], ["-h"]) else 2
 

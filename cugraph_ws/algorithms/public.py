@@ -15,6 +15,7 @@ from cugraph_ws.algorithms.degrees import *
 from cugraph_ws.algorithms.delta_pagerank import *
 from cugraph_ws.algorithms.distances import *
 from cugraph_ws.algorithms.eigenvector import *
+from cugraph_ws.algorithms.groups import *
 from cugraph_ws.algorithms.heat import *
 from cugraph_ws.algorithms.hits import *
 from cugraph_ws.algorithms.independent_set import *

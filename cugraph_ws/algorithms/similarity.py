@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from operator import length_hint
@@ -69,6 +69,12 @@ SCORES: dict[str, Callable[[Any, Array, Array, Array], tuple[Array, Array]]] = {
 }
 
 
+def lists_all_pairs(arguments: Mapping[str, Any]) -> bool:
+    """Return whether a call finds its pairs itself; given ones have an order of their own."""
+    pairs = arguments.get("vertex_pair")
+    return pairs is None or isinstance(pairs, str)
+
+
 @algorithm(
     group="similarity",
     columns="first, second, jaccard_coeff",
@@ -76,6 +82,7 @@ SCORES: dict[str, Callable[[Any, Array, Array, Array], tuple[Array, Array]]] = {
     directions=False,
     checkpoints="on one machine",
     note='Given pairs, "edges", or all with a common neighbour, of which `top` and `at_least` choose.',
+    by_group=lists_all_pairs,
 )
 @accepts_dask_frames
 def jaccard(
@@ -127,6 +134,7 @@ def jaccard(
     weights="use_weight",
     directions=False,
     checkpoints="on one machine",
+    by_group=lists_all_pairs,
 )
 @accepts_dask_frames
 def overlap(
@@ -178,6 +186,7 @@ def overlap(
     weights="use_weight",
     directions=False,
     checkpoints="on one machine",
+    by_group=lists_all_pairs,
 )
 @accepts_dask_frames
 def sorensen(
@@ -229,6 +238,7 @@ def sorensen(
     weights="use_weight",
     directions=False,
     checkpoints="on one machine",
+    by_group=lists_all_pairs,
 )
 @accepts_dask_frames
 def cosine(
@@ -279,6 +289,7 @@ def cosine(
     columns="first, second, adamic_adar_coeff",
     directions=False,
     checkpoints="on one machine",
+    by_group=lists_all_pairs,
 )
 @accepts_dask_frames
 def adamic_adar(

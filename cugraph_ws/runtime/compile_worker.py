@@ -23,7 +23,7 @@ from cugraph_ws.runtime.compile_ahead import Job
 from cugraph_ws.runtime.device_compiler import Capability, compile_if_free, compile_to_ptx
 from cugraph_ws.runtime.generated import import_text, kernel_file, kernel_module
 
-__all__ = ["main"]
+__all__ = ["function_of", "main", "source_of"]
 
 INPUT, READ = 0, 1 << 16
 URGENT = 4  # further jobs at a time: calls wait for them
@@ -35,7 +35,7 @@ def _typed(kinds: Any) -> Any:
     return tuple(map(_typed, kinds)) if isinstance(kinds, list) else kinds
 
 
-def _function(job: Job) -> Callable[[], Any]:
+def function_of(job: Job) -> Callable[[], Any]:
     """Return a function that imports a job's kernel."""
 
     def imported() -> Any:
@@ -48,10 +48,14 @@ def _function(job: Job) -> Callable[[], Any]:
     return imported
 
 
+def source_of(job: Job) -> str:
+    """Return the text of the module that has a job's kernel."""
+    return job.text or kernel_file("cuda", job.module).read_text("utf-8")
+
+
 def _compile(job: Job) -> None:
-    source = job.text or kernel_file("cuda", job.module).read_text("utf-8")
     with contextlib.suppress(Exception):  # the call that needs the kernel reports the error
-        compile_if_free(source, job.name, job.kinds, job.capability, _function(job))
+        compile_if_free(source_of(job), job.name, job.kinds, job.capability, function_of(job))
 
 
 def _use_first(capability: Capability) -> None:
@@ -61,7 +65,7 @@ def _use_first(capability: Capability) -> None:
     """
     module, name, kinds = FIRST
     with contextlib.suppress(Exception):
-        compile_to_ptx(_function(Job(module, "", name, kinds, capability))(), kinds, capability)
+        compile_to_ptx(function_of(Job(module, "", name, kinds, capability))(), kinds, capability)
     gc.freeze()
 
 

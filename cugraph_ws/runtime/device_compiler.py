@@ -1,8 +1,9 @@
 """Compile kernels from Python to machine code, cached on disk.
 
 Numba compiles a kernel to PTX, and nvJitLink to machine code for one architecture; neither needs a
-GPU.  The key of a cached binary is a hash of everything that it depends on, so a second process
-loads it without importing Numba.
+GPU.  The name of a cached binary is a hash of everything that it depends on, so a second process
+loads it without importing Numba, and code of other sources, compilers or architectures is never found.
+Binaries of that name that came with the library (`ci/shipped.py`) are used before the cache.
 """
 
 from __future__ import annotations
@@ -20,17 +21,25 @@ from pathlib import Path
 from typing import Any
 
 from cugraph_ws.runtime.atomic_files import is_private, private_folder
-from cugraph_ws.runtime.machine_code import code_folder, read_entry, write_entry
-from cugraph_ws.runtime.paths import kernels_folder
+from cugraph_ws.runtime.kernel_sources import sources_digest
+from cugraph_ws.runtime.machine_code import (
+    code_folder,
+    read_entry,
+    shipped_entry,
+    write_entry,
+)
 from cugraph_ws.runtime.signature import Kind
 from cugraph_ws.runtime.single_flight import single_flight
 
 __all__ = [
     "Binary", "Capability", "compile_if_free", "compile_kernel", "compile_to_ptx",
-    "load_or_compile",
+    "entry_name", "load_or_compile",
 ]  # fmt: skip
 
 Capability = tuple[int, int]
+SUFFIX = ".cubin"
+# Numba's pointer to a function's Python globals, which no kernel reads; its name differs between processes
+ENVIRONMENT = re.compile(r"^\.common \.global \.align 8 \.u64 _ZN08NumbaEnv\w+;\n", re.MULTILINE)
 FEWEST = 128  # threads of a block below which its limit is not halved to avoid spills
 
 
@@ -66,15 +75,19 @@ class Binary:
 
 
 @lru_cache
-def _fingerprint() -> str:
-    """Hash what every kernel depends on: the compilers' versions and all kernel files."""
-    folder, digest = kernels_folder(), hashlib.sha256()
-    kernels = sorted([*folder.glob("cuda/*.py"), *folder.glob("accelerators/*/*.py")])
-    for path in [*kernels, Path(__file__), Path(__file__).with_name("cuda_target.py")]:
-        digest.update(path.read_bytes())
-    for package in ("numba", "numba-cuda", "cuda-bindings"):
-        digest.update(f"{package} {_version(package)}".encode())
-    return digest.hexdigest()
+def _compilers() -> tuple[str, ...]:
+    """Return what every kernel depends on: how the compilers are called, and their versions.
+
+    Of CUDA only the major version counts, since drivers of a version run code of all its minor ones.
+    """
+    here = Path(__file__)
+    toolkit, _, _ = _version("cuda-bindings").partition(".")
+    return (
+        sources_digest(here.read_text("utf-8"), "compile_kernel"),
+        hashlib.sha256(here.with_name("cuda_target.py").read_bytes()).hexdigest(),
+        *(_version(package) for package in ("numba", "numba-cuda")),
+        toolkit,
+    )
 
 
 def _version(package: str) -> str:
@@ -95,7 +108,7 @@ def load_or_compile(
     Parameters
     ----------
     text : str
-        Source of its module, part of the key.
+        Source of its module; see `kernel_sources` for what of it counts.
     name : str
         Name of the kernel.
     kinds : tuple
@@ -111,15 +124,16 @@ def load_or_compile(
     -------
     Binary
     """
-    path = _path(text, name, kinds, capability)
-    if path is None:
-        return _compile(function(), kinds, capability)
-    binary = _read(path)
+    entry = entry_name(text, name, kinds, capability)
+    path = _path(entry)
+    binary = _stored(entry, path)
     if binary is None:  # missing or damaged
+        if path is None:
+            return _compile(function(), kinds, capability)
         if missing is not None:
             missing()
         with single_flight(path):
-            binary = _read(path)  # another process has compiled it meanwhile
+            binary = _stored(entry, path)  # another process has compiled it meanwhile
             if binary is None:
                 binary = _compile(function(), kinds, capability)
                 _write(path, binary)
@@ -137,23 +151,41 @@ def compile_if_free(
     text, name, kinds, capability, function
         As in `load_or_compile`.
     """
-    path = _path(text, name, kinds, capability)
-    if path is not None and _read(path) is None:
+    entry = entry_name(text, name, kinds, capability)
+    path = _path(entry)
+    if path is not None and _stored(entry, path) is None:
         with single_flight(path, patience=0) as is_locked:
-            if is_locked and _read(path) is None:
+            if is_locked and _stored(entry, path) is None:
                 _write(path, _compile(function(), kinds, capability))
 
 
-def _path(text: str, name: str, kinds: tuple[Kind, ...], capability: Capability) -> Path | None:
-    """Return a kernel's entry of the disk cache, None if there is no folder for it."""
-    key = hashlib.sha256(repr((_fingerprint(), text, name, kinds, capability)).encode()).hexdigest()
+def entry_name(text: str, name: str, kinds: tuple[Kind, ...], capability: Capability) -> str:
+    """Return the name of a kernel's entry, with a hash of all that its machine code depends on.
+
+    Parameters
+    ----------
+    text, name, kinds, capability
+        As in `load_or_compile`.
+
+    Returns
+    -------
+    str
+    """
+    facts = sources_digest(text, name), kinds, capability, _compilers()
+    return f"{name}-{hashlib.sha256(repr(facts).encode()).hexdigest()[:40]}{SUFFIX}"
+
+
+def _path(entry: str) -> Path | None:
+    """Return the place of an entry in the disk cache, None if there is no folder for it."""
     folder = code_folder()
-    return None if folder is None else folder / "cuda" / f"{name}-{key[:24]}.cubin"
+    return None if folder is None else folder / "cuda" / entry
 
 
-def _read(path: Path) -> Binary | None:
-    """Return a binary from the cache, None if it is missing or damaged."""
-    content = read_entry(path) if is_private(path.parent) else None
+def _stored(entry: str, path: Path | None) -> Binary | None:
+    """Return a binary that came with the library or is in the cache, None if missing or damaged."""
+    content = shipped_entry(entry)
+    if content is None and path is not None and is_private(path.parent):
+        content = read_entry(path)
     if content is None:
         return None
     header, _, code = content.partition(b"\n")
@@ -191,7 +223,7 @@ def compile_kernel(function: Any, kinds: tuple[Kind, ...], capability: Capabilit
     ProgramError
         If the compiler refuses the kernel.
     """
-    ptx = compile_to_ptx(function, kinds, capability)
+    ptx = ENVIRONMENT.sub("", compile_to_ptx(function, kinds, capability))
     entries = re.findall(r"\.entry\s+(\w+)", ptx)
     name = function.__name__
     ptx = ptx.replace(entries[0], name)

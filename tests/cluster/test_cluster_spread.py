@@ -60,6 +60,9 @@ def test_functions_of_one_worker_give_the_same(pair):
         lambda graph: ws.multi_source_bfs(graph, [0, 5]),
         lambda graph: ws.closeness_centrality(graph, [0, 1]),
         ws.label_propagation,
+        ws.triangle_count,
+        ws.triangle_count,  # by rows that the first call has kept
+        ws.clustering_coefficient,
     ]
     with on_workers(EDGES, spread="one") as graph, build(EDGES) as whole:
         for call in calls:

@@ -17,7 +17,7 @@ from emulator.device import EmulatedDevice, emulated
 import cugraph_ws as ws
 from cugraph_ws.contract import choose_engine
 from cugraph_ws.errors import EngineError
-from cugraph_ws.runtime import arrays, driver, pools
+from cugraph_ws.runtime import arrays, driver, pools, shipped
 from cugraph_ws.runtime import device as devices
 from cugraph_ws.runtime import device_compiler as compiler
 from cugraph_ws.runtime.device_compiler import Binary, load_or_compile
@@ -166,19 +166,79 @@ def test_anything_else_is_compiled(other, compiles, tmp_path):
 
 def test_other_compilers_compile_anew(compiles, monkeypatch):
     load_it()
-    monkeypatch.setattr(compiler, "_fingerprint", lambda: "another version")
+    monkeypatch.setattr(compiler, "_compilers", lambda: ("another version",))
     load_it()
     assert len(compiles) == 2
 
 
-def test_the_fingerprint_is_of_kernels_and_versions(monkeypatch):
-    before = compiler._fingerprint()
-    compiler._fingerprint.cache_clear()
-    assert compiler._fingerprint() == before
-    compiler._fingerprint.cache_clear()
-    monkeypatch.setattr(compiler.metadata, "version", lambda package: "0.0")
-    assert compiler._fingerprint() != before
-    compiler._fingerprint.cache_clear()
+@pytest.mark.parametrize("package", ["numba", "numba-cuda", "cuda-bindings"])
+def test_the_name_of_an_entry_has_the_compilers_versions(package, fresh_compilers, monkeypatch):
+    before, version = compiler._compilers(), compiler._version
+    compiler._compilers.cache_clear()
+    assert compiler._compilers() == before
+    compiler._compilers.cache_clear()
+    monkeypatch.setattr(
+        compiler, "_version", lambda name: {package: "0.1"}.get(name, version(name))
+    )
+    assert compiler._compilers() != before
+
+
+@pytest.fixture
+def fresh_compilers():
+    """Versions are read anew, in the test and after it."""
+    compiler._compilers.cache_clear()
+    yield
+    compiler._compilers.cache_clear()
+
+
+@pytest.fixture
+def ships(compiles, monkeypatch, tmp_path):
+    """Code that came with the library for one kernel; the cache is empty."""
+    load_it()
+    folder = tmp_path / "shipped"
+    (tmp_path / "cache" / "cuda").rename(folder)
+    monkeypatch.setattr(shipped, "FOLDER", folder)
+    compiles.clear()
+    return compiles
+
+
+@pytest.mark.usefixtures("fresh_compilers")
+def test_code_that_ships_is_loaded(ships, monkeypatch, tmp_path):
+    monkeypatch.setattr(compiler, "single_flight", None)  # nothing is waited for
+    assert load_it() == BINARY
+    monkeypatch.setattr(compiler, "code_folder", lambda: None)
+    assert load_it() == BINARY
+    assert not ships
+    assert not (tmp_path / "cache" / "cuda").exists()
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"text": "edited"}, {"kinds": ("int64",)}, *({"capability": (8, n)} for n in (0, 6, 9))],
+    ids=str,
+)
+def test_code_that_ships_for_something_else_is_not_loaded(other, ships):
+    load_it(**other)
+    assert len(ships) == 1
+
+
+@pytest.mark.usefixtures("fresh_compilers")
+@pytest.mark.parametrize("package", ["numba", "numba-cuda", "cuda-bindings"])
+def test_code_that_ships_of_another_compiler_is_not_loaded(package, ships, monkeypatch):
+    version = compiler._version
+    monkeypatch.setattr(
+        compiler, "_version", lambda name: {package: "0.1"}.get(name, version(name))
+    )
+    compiler._compilers.cache_clear()
+    load_it()
+    assert len(ships) == 1
+
+
+def test_damaged_code_that_ships_is_not_loaded(ships, tmp_path):
+    (path,) = (tmp_path / "shipped").iterdir()
+    path.write_bytes(path.read_bytes()[:-1])
+    assert load_it() == BINARY
+    assert len(ships) == 1
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,134 @@
+"""First calls of nine functions in a new process on a GPU, after `import cudf`, in seconds.
+
+    python -m bench first-calls              prints a table
+    python -m bench first-calls --repeats 3
+
+A process has empty caches, of this library and of CuPy, or those that another has filled.  Code that ships is that of
+`ci/shipped.py --engine cuda`; without it, a copy of the library is used that has none.  Run as a module with a word,
+this file is such a process.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from bench.checkout import ROOT, environment
+
+GRAPH, LIBRARY = "graph", "import cugraph_ws"
+CALLS = {
+    "bfs": {"start": 0},
+    "pagerank": {},
+    "weakly_connected_components": {},
+    "core_number": {},
+    "sssp": {"start": 0},
+    "widest_path": {"start": 0},
+    "multi_source_bfs": {"starts": [0, 1, 2]},
+    "triangle_count": {},
+    "louvain": {},
+}
+# What a process finds: whether code ships, and whether it has the caches of the process before
+CASES = {
+    "shipped, empty caches": (True, True, True),
+    "shipped, CuPy's cache filled": (True, True, False),
+    "compiled, empty caches": (False, True, True),
+    "second process": (False, False, False),
+}
+
+
+def first_calls() -> dict[str, float]:
+    """Make the calls in this process; return seconds by call."""
+    import cudf
+    import numpy as np
+
+    assert "cugraph_ws" not in sys.modules
+
+    random = np.random.default_rng(1)
+    ends = random.integers(0, 1 << 12, (2, 1 << 16))
+    edges = cudf.DataFrame(
+        {"source": ends[0], "destination": ends[1], "weight": random.random(1 << 16)}
+    )
+    edges["weight"].sum()  # cuDF's own first use
+    seconds, begun = {}, time.perf_counter()
+
+    def note(name: str) -> None:
+        nonlocal begun
+        now = time.perf_counter()
+        seconds[name], begun = now - begun, now
+
+    import cugraph_ws as ws
+
+    note(LIBRARY)
+    graph = ws.Graph(edges, weight="weight")
+    note(GRAPH)
+    for name, arguments in CALLS.items():
+        getattr(ws, name)(graph, **arguments, engine="cuda")
+        note(name)
+    return seconds
+
+
+def measured(library: Path, caches: Path) -> tuple[dict[str, float], list[str]]:
+    """Start a process; return its seconds by call, and the names of the library's kernels that were compiled."""
+    before = _compiled(caches)
+    variables = {
+        "CUGRAPH_WS_CACHE_DIR": str(caches / "cugraph_ws"),
+        "CUPY_CACHE_DIR": str(caches / "cupy"),
+    }
+    done = subprocess.run(
+        [sys.executable, "-m", "bench.gpu.first_calls", "child"], check=True, stdout=subprocess.PIPE,
+        env=environment(**variables), cwd=library, text=True,  # whose folder comes first
+    )  # fmt: skip
+    names = sorted(path.name.partition("-")[0] for path in _compiled(caches) - before)
+    return json.loads(done.stdout.splitlines()[-1]), names
+
+
+def _compiled(caches: Path) -> set[Path]:
+    return set(Path(caches, "cugraph_ws").rglob("*.cubin"))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Measure all cases, and print medians."""
+    parser = argparse.ArgumentParser("first-calls", description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--repeats", type=int, default=1)
+    repeats = parser.parse_args(arguments).repeats
+    columns: dict[str, list[float]] = {}
+    compiled: dict[str, list[str]] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        bare, caches = Path(folder, "library"), Path(folder, "caches")
+        shutil.copytree(ROOT / "cugraph_ws", bare / "cugraph_ws", ignore=_ignore_shipped)
+        for case, (ships, empty, cupy_empty) in CASES.items():
+            rows = []
+            for _ in range(repeats):
+                if empty:
+                    shutil.rmtree(caches / "cugraph_ws", ignore_errors=True)
+                if cupy_empty:
+                    shutil.rmtree(caches / "cupy", ignore_errors=True)
+                seconds, compiled[case] = measured(ROOT if ships else bare, caches)
+                rows.append(seconds)
+            columns[case] = [statistics.median(row[name] for row in rows) for name in rows[0]]
+            columns[case].append(statistics.median(sum(row.values()) for row in rows))
+    print("| after `import cudf`, seconds |", " | ".join(columns), "|")
+    print("|", " --- |" * (len(columns) + 1))
+    for place, name in enumerate((LIBRARY, GRAPH, *CALLS, "in all")):
+        print(f"| {name} |", " | ".join(f"{column[place]:.2f}" for column in columns.values()), "|")
+    print("| kernels compiled |", " | ".join(str(len(names)) for names in compiled.values()), "|")
+    for case, names in compiled.items():
+        if CASES[case][0] and names:
+            print(f"not shipped: {', '.join(names)}")
+    return 0
+
+
+def _ignore_shipped(folder: str, names: list[str]) -> set[str]:
+    return {"shipped"} & set(names) if Path(folder) == ROOT / "cugraph_ws" else set()
+
+
+if __name__ == "__main__":
+    print(json.dumps(first_calls()))
