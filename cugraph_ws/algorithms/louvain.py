@@ -47,7 +47,7 @@ from cugraph_ws.runtime.looks import awaited, look
 from cugraph_ws.runtime.memory import available_memory
 from cugraph_ws.runtime.saved_state import SavedState
 
-__all__ = ["Louvain", "Objective", "louvain"]
+__all__ = ["Louvain", "louvain"]
 
 Array = Any  # NumPy's or CuPy's
 Objective = Literal["modularity", "cpm"]
