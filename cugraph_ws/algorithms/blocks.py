@@ -15,8 +15,7 @@ import numpy as np
 
 from cugraph_ws.runtime.arrays import all_true
 from cugraph_ws.runtime.bins import bin_counts
-from cugraph_ws.runtime.looks import look
-from cugraph_ws.runtime.stable_order import stable_order
+from cugraph_ws.runtime.looks import awaited, look
 
 __all__ = ["Blocks", "Lower", "certificate", "find_blocks", "spanning_forest"]
 
@@ -249,7 +248,7 @@ def _rooted(xp: Any, tails: Array, heads: Array, label: Array) -> tuple[Array, A
     arcs = xp.arange(2 * edges)
     look()
     back = xp.concatenate([arcs[edges:], arcs[:edges]])
-    order = stable_order(xp, tail)
+    order = awaited(xp.argsort, tail, kind="stable")
     look()
     offsets = xp.searchsorted(tail[order], xp.arange(size + 1))
     look()

@@ -7,6 +7,7 @@ Where power iteration would need many supersteps, later ones follow the locally 
 from __future__ import annotations
 
 import math
+from contextlib import nullcontext
 from typing import Any, ClassVar, Unpack
 
 import numpy as np
@@ -36,6 +37,7 @@ from cugraph_ws.graph.footprints import Sizes
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.runtime.arrays import as_host
+from cugraph_ws.runtime.looks import without_looks
 from cugraph_ws.runtime.saved_state import SavedState
 
 __all__ = ["HITS", "hits"]
@@ -140,6 +142,7 @@ class HITS(ArrayLoop):
 
     name = "hits"
     reads_weights = True
+    ends_within_steps = True  # in supersteps of power iteration on the host
     converged = False
     outputs: ClassVar = {"hubs": False, "authorities": False}
     saved: ClassVar = {"hubs": None, "authorities": None}
@@ -200,13 +203,14 @@ class HITS(ArrayLoop):
         """Compute authorities from hubs, and hubs from authorities; on one GPU a few times."""
         part = self.near.part
         accelerated = self._improved is not None and not self._checks
-        if accelerated:
-            changes = [self._accelerated()]
-        elif self._checks:
-            changes = [self._checked()]
-        else:
-            plain = part.on_device and part.halo.alone
-            changes = self._queued() if plain else [self._superstep()[0]]
+        queued = part.on_device and part.halo.alone
+        with without_looks() if accelerated or self._checks or queued else nullcontext():
+            if accelerated:
+                changes = [self._accelerated()]
+            elif self._checks:
+                changes = [self._checked()]
+            else:
+                changes = self._queued() if queued else [self._superstep()[0]]
         self.done += len(changes)
         self.converged = not accelerated and changes[-1] <= (self.tol or 0.0)
         if not accelerated and self._improved is None:
@@ -237,10 +241,12 @@ class HITS(ArrayLoop):
         """
         near, weight = self.near, self.near.part.graph.weight
         before, owned = self._hubs[: near.part.owned].copy(), near.part.owned
+        authorities = near.xp.zeros(near.part.size)
         sums = near.sums(self._hubs, "in", weight=weight)
-        self._authorities[:owned], first = self._largest_one(sums)
-        near.update(self._authorities)
-        sums = near.sums(self._authorities, "out", weight=weight)
+        authorities[:owned], first = self._largest_one(sums)
+        near.update(authorities)
+        sums = near.sums(authorities, "out", weight=weight)
+        self._authorities[:] = authorities  # after the last look
         self._hubs[:owned], second = self._largest_one(sums)
         near.update(self._hubs)
         change = near.part.graph.comm.allgather(

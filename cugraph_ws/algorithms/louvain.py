@@ -43,12 +43,11 @@ from cugraph_ws.partition.neighbourhoods import neighbourhoods, row_numbers
 from cugraph_ws.partition.part import Part
 from cugraph_ws.runtime.arrays import as_host, count_true, module_of
 from cugraph_ws.runtime.bins import bin_counts
-from cugraph_ws.runtime.looks import look
+from cugraph_ws.runtime.looks import awaited, look
 from cugraph_ws.runtime.memory import available_memory
 from cugraph_ws.runtime.saved_state import SavedState
-from cugraph_ws.runtime.stable_order import stable_order
 
-__all__ = ["Louvain", "Objective", "louvain"]
+__all__ = ["Louvain", "louvain"]
 
 Array = Any  # NumPy's or CuPy's
 Objective = Literal["modularity", "cpm"]
@@ -699,7 +698,7 @@ def contract(xp: Any, rows: Array, columns: Array, weights: Array, count: int) -
     """Merge arcs with the same ends, by sorting."""
     keys = rows * count + columns  # 3·10^9 vertices or fewer
     look()
-    order = stable_order(xp, keys)
+    order = awaited(xp.argsort, keys, kind="stable")
     look()
     keys = keys[order]
     look()

@@ -22,7 +22,7 @@ from cugraph_ws.partition.neighbourhoods import (
     flattened,
 )
 from cugraph_ws.runtime.arrays import as_host
-from cugraph_ws.runtime.looks import look
+from cugraph_ws.runtime.looks import awaited, look
 from cugraph_ws.runtime.memory import format_bytes
 
 __all__ = ["ENTRIES", "ENTRY", "ROW", "AllPairs", "Kept"]
@@ -153,7 +153,7 @@ class AllPairs:
         firsts = xp.take(owner, arc)
         seconds = xp.take(rows.indices, places).astype(np.int64)
         chosen = firsts < seconds if self._top is None else firsts != seconds
-        return xp.unique(firsts[chosen] * near.vertices + seconds[chosen])
+        return awaited(xp.unique, firsts[chosen] * near.vertices + seconds[chosen])
 
     def count(self) -> int:
         """Count the pairs of the next piece; refuse the run once all are counted; collective."""

@@ -26,9 +26,8 @@ from cugraph_ws.graph.footprints import Sizes
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.runtime.arrays import count_true
-from cugraph_ws.runtime.looks import look
+from cugraph_ws.runtime.looks import awaited, look
 from cugraph_ws.runtime.ordered_words import weight_words
-from cugraph_ws.runtime.stable_order import stable_order
 
 __all__ = [
     "SpanningForest",
@@ -359,8 +358,8 @@ def _keys(tails: Array, heads: Array) -> Array:
 def _order(xp: Any, keys: Array | None, weight: Array) -> Array:
     """Return the order of edges by weight, then by key, if there are any, and index."""
     if keys is None:
-        return stable_order(xp, weight_words(weight))
-    order = stable_order(xp, keys)
+        return awaited(xp.argsort, weight_words(weight), kind="stable")
+    order = awaited(xp.argsort, keys, kind="stable")
     look()
     words = weight_words(weight)[order]
-    return order[stable_order(xp, words)]
+    return order[awaited(xp.argsort, words, kind="stable")]

@@ -25,6 +25,7 @@ from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.oriented import oriented
 from cugraph_ws.partition.part import Part
 from cugraph_ws.runtime.arrays import as_host, module_of
+from cugraph_ws.runtime.looks import awaited
 from cugraph_ws.runtime.saved_state import SavedState
 
 __all__ = ["TrussNumber", "k_truss", "truss_number"]
@@ -173,7 +174,7 @@ def _arcs_between(
         ends = xp.concatenate([high, low]), xp.concatenate([low, high])
         first_ends, second_ends = halo.send_to_owners(*ends)
         low, high = xp.minimum(first_ends, second_ends), xp.maximum(first_ends, second_ends)
-    keys = xp.sort(low * vertices + high)
+    keys = awaited(xp.sort, low * vertices + high)
     if not len(keys):
         return xp.zeros(len(tails), np.bool_)
     wanted = xp.minimum(tails, heads) * vertices + xp.maximum(tails, heads)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import logging
 import math
 import time
+from collections.abc import Mapping
 from contextlib import nullcontext
 from copy import copy
 from typing import Any, cast
@@ -19,7 +20,15 @@ from cugraph_ws.contract import ShardLoops, choose_engine
 from cugraph_ws.errors import ConvergenceError, InputError, Interrupted
 from cugraph_ws.execution.checkpoint import Checkpoints, refuse_beyond
 from cugraph_ws.execution.edge_loop import EdgeLoop
-from cugraph_ws.execution.loop import NOT_COMPARABLE, Loop, Result, Step, Stopped
+from cugraph_ws.execution.loop import (
+    NOT_COMPARABLE,
+    Column,
+    ColumnsWhenRead,
+    Loop,
+    Result,
+    Step,
+    Stopped,
+)
 from cugraph_ws.execution.options import Options
 from cugraph_ws.execution.partitioned_edges import PartitionedEdges
 from cugraph_ws.execution.partitioned_loop import PartitionedLoop
@@ -32,6 +41,7 @@ from cugraph_ws.execution.stop_requests import HeldInterrupts, StopRequests, Sto
 from cugraph_ws.execution.trace import Trace
 from cugraph_ws.execution.vertex_loop import VertexLoop
 from cugraph_ws.frames.types import FrameT
+from cugraph_ws.graph.graph import Graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.program.edge_program import EdgeProgram
 from cugraph_ws.program.phases import Phases
@@ -187,9 +197,9 @@ def _watched(
     may_not_end: bool,
 ) -> Result:
     """Start a loop and step it, while looks ask `stops`."""
-    refuse_run(loop, graph, on_device=on_device)
     with watched_by(stops):
         try:
+            refuse_run(loop, graph, on_device=on_device)
             loop.start(graph, on_device=on_device)
         except StepAbandoned as abandoned:
             return _not_started(loop, graph, cast(Stopped, abandoned.reason))
@@ -354,10 +364,18 @@ class _Run:
             self._checkpoints.save(facts)
 
     def _result(self) -> Result:
+        on_device = choose_engine(self._options.engine, self._graph) == "cuda"
+        was_stopped = self._stopped in ("timeout", "callback", "interrupt")
         with without_looks():
+            arrays: Mapping[str, Column]
+            late = was_stopped and self._loop.columns_take_long and not on_device
+            if late and isinstance(self._graph, Graph):
+                arrays = ColumnsWhenRead(self._loop, self._graph)
+            else:
+                arrays = dict(self._loop.columns())
             return Result(
                 graph=self._graph,
-                arrays=dict(self._loop.columns()),
+                arrays=arrays,
                 iterations=self._iterations,
                 converged=self._loop.converged,
                 residual=self._residual,

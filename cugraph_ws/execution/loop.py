@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Generic, Literal, Self
 
 import numpy.typing as npt
@@ -16,10 +17,21 @@ from cugraph_ws.execution.trace import Trace
 from cugraph_ws.frames.base import Masked, VertexNumbers
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.footprints import Sizes
+from cugraph_ws.graph.graph import Graph
 from cugraph_ws.graph.view import GraphView
+from cugraph_ws.runtime.looks import without_looks
 from cugraph_ws.runtime.saved_state import SavedState
 
-__all__ = ["NOT_COMPARABLE", "Checkpointed", "Column", "Loop", "Result", "Step", "Stopped"]
+__all__ = [
+    "NOT_COMPARABLE",
+    "Checkpointed",
+    "Column",
+    "ColumnsWhenRead",
+    "Loop",
+    "Result",
+    "Step",
+    "Stopped",
+]
 
 Column = npt.NDArray[Any] | VertexNumbers | Masked
 NOT_COMPARABLE = "supersteps are not comparable: messages were taken out of order"
@@ -195,6 +207,11 @@ class Loop(ABC):
     def columns(self) -> Mapping[str, Column]:
         """Return the result's columns; by vertex number if there is one row for each vertex."""
 
+    @property
+    def columns_take_long(self) -> bool:
+        """Whether `columns` reads all arcs; it is then called late if the run is stopped."""
+        return False
+
     def edges(self) -> dict[str, Any]:
         """Return the state of edges by field, by arc."""
         return {}
@@ -233,6 +250,40 @@ class Loop(ABC):
         """Resume from what `state` returned and `check` accepted, after `start`."""
 
 
+class ColumnsWhenRead(Mapping[str, Column]):
+    """The columns of a loop that was stopped: predecessors may take longer than the run.
+
+    They are computed when first read, or when the graph is closed.
+
+    Parameters
+    ----------
+    loop : Loop
+        Takes no further step.
+    graph : Graph
+    """
+
+    def __init__(self, loop: Loop, graph: Graph) -> None:
+        self._loop: Loop | None = loop
+        graph.unread[id(self)] = self
+
+    @cached_property
+    def _columns(self) -> dict[str, Column]:
+        assert self._loop is not None
+        with without_looks():
+            columns = dict(self._loop.columns())
+        self._loop = None
+        return columns
+
+    def __getitem__(self, name: str) -> Column:
+        return self._columns[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns)
+
+    def __len__(self) -> int:
+        return len(self._columns)
+
+
 @dataclass
 class Result(ReadableResult, Generic[FrameT]):
     """Result of a run.
@@ -241,8 +292,9 @@ class Result(ReadableResult, Generic[FrameT]):
     ----------
     frame : DataFrame
         The vertex frame, of the kind of the edge frame, sorted by vertex.
-    arrays : dict
-        The frame's columns by vertex number, before ids are decoded.
+    arrays : mapping
+        The frame's columns by vertex number, before ids are decoded; those of a search that was stopped on a
+        host are computed when first read.
     iterations : int
         Number of supersteps, including those before a resumed checkpoint.
     converged : bool

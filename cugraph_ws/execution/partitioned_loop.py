@@ -163,6 +163,11 @@ class PartitionedLoop(Loop):
         shares = self._joined(lambda loop: loop.edges() if isinstance(loop, VertexLoop) else {})
         return {name: module_of(parts[0]).concatenate(parts) for name, parts in shares}
 
+    @property
+    def columns_take_long(self) -> bool:
+        """Whether predecessors are among the columns."""
+        return self._loop.columns_take_long
+
     def columns(self) -> dict[str, Column]:
         """Return the visible state fields and the predecessors, by vertex number."""
         return self._loop.as_columns(self.arrays())

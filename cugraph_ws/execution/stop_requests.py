@@ -156,16 +156,10 @@ class StopRequests:
         self._note()
         return self._request if self._vote is None else self._vote.ask(self._request)
 
-    def look(self, *, report: bool = True) -> None:
-        """Raise `StepAbandoned` if the run is to end; on a rank of a cluster do nothing.
-
-        Without `report`, the callback is not called now, nor in the next tenth of a second: the time
-        that compilation takes is none of the step's.
-        """
+    def look(self) -> None:
+        """Raise `StepAbandoned` if the run is to end; on a rank of a cluster do nothing."""
         if self._vote is None:
-            self._note(within=report)
-            if not report:
-                self._due = time.perf_counter() + EVERY
+            self._note(within=True)
             if self._request is not None:
                 raise StepAbandoned(self._request)
 

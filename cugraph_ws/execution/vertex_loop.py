@@ -556,6 +556,11 @@ class VertexLoop(Loop):
         self._residual = float(state["_loop"][1])
         self._measured = self._program.residual is not None and self._number > 0
 
+    @property
+    def columns_take_long(self) -> bool:
+        """Whether predecessors are among the columns."""
+        return self._predecessors
+
     def columns(self) -> dict[str, Column]:
         """Return the visible state fields and the predecessors."""
         return self.as_columns(self.arrays())

@@ -11,15 +11,17 @@ from __future__ import annotations
 import inspect
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Sized
+from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, cast, get_args
+from weakref import WeakValueDictionary
 
 import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.arguments import check_choice, check_columns, check_flag, is_label, shown
-from cugraph_ws.errors import InputError
+from cugraph_ws.errors import CugraphWsError, InputError
 from cugraph_ws.frames.arrays import edges_of_arrays, edges_of_matrix
 from cugraph_ws.frames.base import is_dask_frame, table_if_stream
 from cugraph_ws.frames.types import FrameT
@@ -210,6 +212,8 @@ class Graph(GraphView[FrameT], GraphMethods[FrameT]):
         self._arcs = read.arcs
         self._copy: DeviceGraph | None = None
         self._shards: list[Any] = []  # of the last run over partitions
+        # Results of stopped runs whose columns nobody has read: closing the graph computes them
+        self.unread: WeakValueDictionary[int, Sized] = WeakValueDictionary()
         self._reversed: Graph | None = None  # a view along reversed edges
         if duplicates != "keep" and read.duplicates is None:
             self._merge(duplicates)
@@ -350,6 +354,9 @@ class Graph(GraphView[FrameT], GraphMethods[FrameT]):
     def close(self) -> None:
         """Free the graph's memory; using the graph afterwards raises InputError."""
         if self._arcs is not None:
+            for columns in list(self.unread.values()):
+                with suppress(CugraphWsError):  # it is raised where they are read
+                    len(columns)
             if not isinstance(self._arcs, Arcs):
                 self._arcs.close()
             elif self._copy is not None:
@@ -561,6 +568,7 @@ class Graph(GraphView[FrameT], GraphMethods[FrameT]):
     def _with_arcs(self, arcs: Any, edges: int) -> Self:
         graph = super()._with_arcs(arcs, edges)
         graph._copy, graph._shards, graph._reversed = None, [], None
+        graph.unread = WeakValueDictionary()
         return graph
 
     def without_weight(self) -> Self:

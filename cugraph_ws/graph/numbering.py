@@ -53,6 +53,7 @@ Renumbered = Literal["no", "compacted", "sorted"]
 _INT64_MAX = np.iinfo(np.int64).max
 _FEW = 8  # texts that are looked up are few if there are so many times as many ids
 _NO_TABLE = np.empty(0, np.int32)
+_SEARCHED = 1 << 17  # ids that are searched for between two looks
 _CODES = 1 << 32  # above any code: a pair (number, code) is number * _CODES + code
 
 
@@ -165,7 +166,8 @@ class SortedIntegers:
         fits = (ids >= int(self.ids[0])) & (ids <= int(self.ids[-1]))
         wanted = ids.astype(self.ids.dtype)
         wanted[~fits] = self.ids[0]
-        places = np.searchsorted(self.ids, wanted)
+        pieces = np.array_split(wanted, 1 + len(wanted) // _SEARCHED)
+        places = np.concatenate(parallel(np.searchsorted, [(self.ids, piece) for piece in pieces]))
         return np.where(fits & (self.ids[places] == wanted), places, -1).astype(np.int64)
 
     def decode(self, numbers: Array) -> list[pa.Array]:

@@ -16,7 +16,7 @@ from cugraph_ws.partition.halo import Halo
 from cugraph_ws.partition.part import Part
 from cugraph_ws.runtime.arrays import as_host, module_of
 from cugraph_ws.runtime.bins import bin_counts, bin_sums
-from cugraph_ws.runtime.looks import look
+from cugraph_ws.runtime.looks import awaited, look
 
 __all__ = [
     "FetchedRows",
@@ -347,7 +347,7 @@ def _merged(part: Part, weight: str | None, vertices: int) -> NeighbourRows:
     elif weight is None:
         keys, merged = _distinct(xp, keys[apart]), None
     else:
-        keys, which = xp.unique(keys[apart], return_inverse=True)
+        keys, which = awaited(xp.unique, keys[apart], return_inverse=True)
         weights = values[apart].astype(np.float64)
         merged = bin_sums(which, weights, len(keys))
     look()
@@ -359,7 +359,7 @@ def _merged(part: Part, weight: str | None, vertices: int) -> NeighbourRows:
 
 def _distinct(xp: Any, keys: Array) -> Array:
     """Return the distinct keys, ascending; for many keys, several times faster than NumPy's `unique`."""
-    keys = xp.sort(keys)
+    keys = awaited(xp.sort, keys)
     look()
     return keys[_differs_from_last(xp, keys)]
 

@@ -20,7 +20,7 @@ from cugraph_ws.partition.neighbourhoods import (
     neighbourhoods,
     row_numbers,
 )
-from cugraph_ws.runtime.looks import look
+from cugraph_ws.runtime.looks import awaited, look
 from cugraph_ws.runtime.threads import cut_offsets, number_of_threads, parallel
 
 __all__ = ["Heads", "Oriented", "oriented"]
@@ -94,7 +94,7 @@ class Oriented:
             inside = xp.searchsorted(self._ascending, numbers)
             outside = xp.searchsorted(self._ascending, neighbours.indices)
         self.size = len(self._ascending)
-        order = xp.argsort(degrees, kind="stable")
+        order = awaited(xp.argsort, degrees, kind="stable")
         look()
         self._labels = xp.empty(self.size, np.int64)
         self._labels[order] = xp.arange(self.size)
@@ -199,7 +199,7 @@ class Oriented:
             [edge_tails * self.size + edge_heads, edge_heads * np.int64(self.size) + edge_tails]
         )
         look()
-        order = xp.argsort(keys)
+        order = awaited(xp.argsort, keys)
         look()
         keys, edges = keys[order], xp.concatenate([edges, edges])[order]
         look()
@@ -285,9 +285,9 @@ class Oriented:
         keys, values = tails[up] * size + heads[up], neighbours.values
         look()
         if values is None:
-            keys = xp.sort(keys)
+            keys = awaited(xp.sort, keys)
         else:  # the values are sorted with the keys, in their lowest bit
-            keys = xp.sort(2 * keys + (values[up] - 1))
+            keys = awaited(xp.sort, 2 * keys + (values[up] - 1))
             values, keys = (1 + (keys & 1)).astype(np.int8), keys >> 1
         look()
         offsets = xp.searchsorted(keys, xp.arange(size + 1) * size).astype(np.int64)

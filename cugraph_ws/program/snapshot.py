@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import Any, NoReturn, Self
 
 from cugraph_ws.graph.view import GraphView
-from cugraph_ws.program.memory import Memory
+from cugraph_ws.program.remembered import Memory
 from cugraph_ws.program.source import FunctionSource
 
 __all__ = ["IDENTITY", "Snapshot", "bound_before", "keep_bound"]
@@ -55,7 +55,7 @@ class Snapshot(ABC):
         """
         now = self.current()
         sources = {key: replace(source, captured=()) for key, source in now.sources.items()}
-        return {**now.__dict__, "memory": {}, "sources": sources, "frozen": True}
+        return {**now.__dict__, "memory": Memory(), "sources": sources, "frozen": True}
 
     def __call__(self, *arguments: Any, **options: Any) -> NoReturn:
         """Say how a program is run: it is not called."""

@@ -11,6 +11,8 @@ from functools import cache
 from importlib import import_module
 from typing import Any
 
+from cugraph_ws.runtime.extras import import_optional, install_command
+
 __all__ = ["PROVIDERS", "provider"]
 
 PROVIDERS = {
@@ -61,5 +63,13 @@ def provider(what: str) -> Any:
     Returns
     -------
     module
+
+    Raises
+    ------
+    InputError
+        If a library that clusters need is missing.
     """
+    if what == "graphs of dask":  # Dask is often installed without it
+        remedy = f"run {install_command('dask')}"
+        import_optional("cryptography", "a graph on a Dask cluster", remedy)
     return import_module(PROVIDERS[what])

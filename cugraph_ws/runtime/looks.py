@@ -1,9 +1,9 @@
 """Looks: long work asks between its pieces whether its run is to end.
 
 `run` sets a `Watch` for the time of a call.  Code that works for longer than about a tenth of a second
-calls `look` between its pieces: `parallel` does so before each task.  If the run is to end, a look
-raises `StepAbandoned`, and `run` returns the state before the step; see `Loop.ends_within_steps`.  Steps
-of other loops are done `without_looks`.
+calls `look` between its pieces: `parallel` does so before each task.  A sort of NumPy's has no pieces, and
+is `awaited`.  If the run is to end, a look raises `StepAbandoned`, and `run` returns the state before the
+step; see `Loop.ends_within_steps`.  Steps of other loops are done `without_looks`.
 
 Ranks of a cluster must end at the same place.  There `look` does nothing; code that all ranks run alike
 calls `look_together`, a collective.
@@ -11,12 +11,26 @@ calls `look_together`, a collective.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from typing import Protocol
+from typing import Any, Protocol
 
-__all__ = ["StepAbandoned", "Watch", "look", "look_together", "watched_by", "without_looks"]
+import numpy as np
+
+__all__ = [
+    "StepAbandoned",
+    "Watch",
+    "awaited",
+    "look",
+    "look_together",
+    "watched_by",
+    "without_looks",
+]
+
+LEAST_AWAITED = 1 << 20  # entries, which are sorted in a tenth of a second
+GLANCE = 0.05  # seconds between looks for what is awaited
 
 
 class StepAbandoned(BaseException):
@@ -38,8 +52,8 @@ class StepAbandoned(BaseException):
 class Watch(Protocol):
     """Knows whether a run is to end; both methods raise `StepAbandoned` if so."""
 
-    def look(self, *, report: bool) -> None:
-        """Look in any thread of one process; show progress if `report`."""
+    def look(self) -> None:
+        """Look in any thread of one process; show progress if that is due."""
 
     def look_together(self) -> None:
         """Look on all ranks; collective."""
@@ -48,17 +62,11 @@ class Watch(Protocol):
 _watch: ContextVar[Watch | None] = ContextVar("watch", default=None)
 
 
-def look(*, report: bool = True) -> None:
-    """Raise `StepAbandoned` if the run is to end; on a rank of a cluster do nothing.
-
-    Parameters
-    ----------
-    report : bool
-        Whether the run's progress is shown if it has not been for a while.
-    """
+def look() -> None:
+    """Raise `StepAbandoned` if the run is to end; on a rank of a cluster do nothing."""
     watch = _watch.get()
     if watch is not None:
-        watch.look(report=report)
+        watch.look()
 
 
 def look_together() -> None:
@@ -66,6 +74,29 @@ def look_together() -> None:
     watch = _watch.get()
     if watch is not None:
         watch.look_together()
+
+
+def awaited(function: Callable[..., Any], array: Any, **named: Any) -> Any:
+    """Return `function(array, **named)`; for a long array of NumPy's, look while another thread computes it.
+
+    If the run is to end, the call goes on alone, and what it returns is dropped.
+
+    Parameters
+    ----------
+    function : callable
+        Of NumPy or CuPy; does not modify the array.
+    array : ndarray or CuPy's
+    **named
+        Arguments.
+    """
+    if not isinstance(array, np.ndarray) or len(array) < LEAST_AWAITED or _watch.get() is None:
+        return function(array, **named)
+    thread = ThreadPoolExecutor(1)
+    task = thread.submit(function, array, **named)
+    thread.shutdown(wait=False)
+    while not wait([task], GLANCE).done:
+        look()
+    return task.result()
 
 
 @contextmanager

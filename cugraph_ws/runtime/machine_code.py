@@ -267,7 +267,7 @@ class CodeCache:
     def load_overload(self, sig: Any, target_context: Any) -> Any:
         """Return the cached code for a signature, None if there is none: then Numba compiles.
 
-        Compilation cannot be interrupted, so this is where a run ends that is to end.
+        Compilation cannot be interrupted: a run that is to end ends before it, or after it.
 
         Parameters
         ----------
@@ -281,7 +281,7 @@ class CodeCache:
         compiled = self._kept(sig, target_context)
         if compiled is None:
             self._missed = time.perf_counter()
-            look(report=False)
+            look()
         return compiled
 
     def _kept(self, sig: Any, target_context: Any) -> Any:
@@ -322,7 +322,7 @@ class CodeCache:
         except Exception:  # a type that cannot be pickled: the next process compiles again
             return
         write_entry(Path(folder) / name, content)
-        look(report=False)
+        look()
 
     def enable(self) -> None:
         """Do nothing: the cache is always enabled."""

@@ -15,12 +15,13 @@ from typing import Any, TypeVar
 
 from cugraph_ws.runtime.communicator import RunAbandonedError
 from cugraph_ws.runtime.device import device
+from cugraph_ws.runtime.looks import look
 
 __all__ = ["ThreadCommunicator", "ThreadRanks"]
 
 Value = TypeVar("Value")
 
-# Seconds after which a waiting caller checks for signals, since another thread may have received one
+# Seconds after which a waiting caller looks whether its run is to end, and checks for signals
 GLANCE = 0.1
 
 _idle: dict[int, list[_Worker]] = {}  # by process, since threads do not survive a fork
@@ -89,8 +90,8 @@ class _Turns:
         try:
             self._workers[0].wake.release()  # all ranks may have ended before the next statement
             while not self._ended.acquire(timeout=GLANCE):
-                pass
-        except BaseException as error:  # Ctrl-C; each rank ends at its next collective
+                look()  # only the caller's thread asks the callback of its run
+        except BaseException as error:  # also Ctrl-C; each rank ends at its next collective or look
             self.error = error
             while self._left and not self._ended.acquire(timeout=GLANCE):
                 pass

@@ -115,7 +115,7 @@ def test_a_resumed_run_ends_alike_and_another_objective_is_refused(tmp_path: Pat
         resumed = method(RANDOM, objective="cpm", resume=folder, **options)
         pd.testing.assert_frame_equal(resumed[0], expected[0])
         assert resumed[1] == expected[1]
-        with pytest.raises(ws.InputError, match="objective"):
+        with pytest.raises(ws.InputError, match="written with another program"):
             method(RANDOM, resume=folder, **options)
 
 

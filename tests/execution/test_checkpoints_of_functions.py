@@ -150,9 +150,9 @@ def ends_at_look(number: int | None, monkeypatch: pytest.MonkeyPatch) -> list[in
     looks = [0]
 
     class Ending(StopRequests):
-        def look(self, *, report: bool = True) -> None:
+        def look(self) -> None:
             self._count()
-            super().look(report=report)
+            super().look()
 
         def look_together(self) -> None:
             self._count()
@@ -173,7 +173,7 @@ OF_LONG_STEPS = {
     *("articulation_points", "betweenness_centrality", "bridges", "closeness_centrality"),
     *("edge_betweenness_centrality", "harmonic_centrality", "minimum_spanning_forest"),
     *("minimum_spanning_tree", "multi_source_bfs", "multi_source_sssp"),
-    *("belief_propagation", "label_propagation", "personalized_pagerank"),
+    *("belief_propagation", "hits", "label_propagation", "personalized_pagerank"),
 }
 
 

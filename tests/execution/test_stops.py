@@ -24,8 +24,17 @@ from cugraph_ws.execution.stop_requests import (
     StopRequests,
     StopVote,
 )
+from cugraph_ws.execution.vertex_loop import VertexLoop
 from cugraph_ws.kernels.cpu.jit import jit
-from cugraph_ws.runtime.looks import StepAbandoned, look, look_together, watched_by, without_looks
+from cugraph_ws.runtime import looks
+from cugraph_ws.runtime.looks import (
+    StepAbandoned,
+    awaited,
+    look,
+    look_together,
+    watched_by,
+    without_looks,
+)
 from cugraph_ws.runtime.saved_state import SavedState
 from cugraph_ws.runtime.threads import parallel, serial
 
@@ -38,13 +47,13 @@ class EndsAt:
     def __init__(self, number: int) -> None:
         self.left = number
 
-    def look(self, *, report: bool) -> None:
+    def look(self) -> None:
         self.left -= 1
         if self.left <= 0:
             raise StepAbandoned("timeout")
 
     def look_together(self) -> None:
-        self.look(report=True)
+        self.look()
 
 
 class Clock:
@@ -126,6 +135,35 @@ def test_after_an_error_no_further_task_begins(
     assert len(done) < 1999
 
 
+def test_a_run_ends_while_a_long_call_of_numpy_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The call is in another thread; an array below the bound, and a call that nobody watches, are not."""
+    monkeypatch.setattr(looks, "GLANCE", 1e-3)
+    monkeypatch.setattr(looks, "LEAST_AWAITED", 100)
+    caller, callers = threading.current_thread(), []
+    begun, let_go = threading.Event(), threading.Event()
+
+    def ordered(keys: Any, *, kind: str) -> Any:
+        callers.append(threading.current_thread() is caller)
+        if not callers[-1]:
+            begun.set()
+            assert let_go.wait(30)
+        return np.argsort(keys, kind=kind)
+
+    keys = np.arange(100)[::-1]
+    assert awaited(ordered, keys, kind="stable")[0] == 99
+    with watched_by(EndsAt(3)):
+        assert awaited(ordered, keys[1:], kind="stable")[0] == 98
+        with pytest.raises(StepAbandoned):
+            awaited(ordered, keys, kind="stable")
+    assert begun.wait(30)
+    let_go.set()
+    with watched_by(EndsAt(1 << 60)):
+        assert awaited(ordered, keys, kind="stable")[0] == 99
+        with pytest.raises(TypeError):
+            awaited(ordered, keys)
+    assert callers == [True, True, False, False]
+
+
 @pytest.mark.skipif(numba.config.DISABLE_JIT, reason="nothing is compiled")
 def test_a_run_ends_before_a_function_is_compiled(tmp_path: Any, monkeypatch: Any) -> None:
     path = tmp_path / "module.py"
@@ -193,10 +231,6 @@ def test_a_callback_is_called_within_long_steps(clock: Clock) -> None:
     stops.look()
     assert seen == [0.0], "that of the complete step"
     clock.now += EVERY
-    stops.look(report=False)  # compilation is no part of a step
-    stops.look()
-    assert len(seen) == 1
-    clock.now += 1.5 * EVERY
     stops.look()
     stops.look()
     assert len(seen) == 2
@@ -311,6 +345,20 @@ def test_a_run_returns_the_state_before_the_step(
     assert set(result.arrays["total"]) == {complete}
 
 
+def test_a_run_ends_while_its_memory_is_estimated(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The estimate asks for types of columns, for which a graph makes its rows."""
+
+    class Estimating(Summing):
+        def memory(self, sizes: Any) -> float:
+            look()
+            raise AssertionError
+
+    ending_at(1, "timeout", monkeypatch)
+    with build(SHAPES["cycle"]) as graph:
+        result = ws.run(Estimating(), graph)
+    assert (result.stopped, result.iterations) == ("timeout", 0)
+
+
 def test_ctrl_c_within_a_step_keeps_the_state_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
     ending_at(6, "interrupt", monkeypatch)
     with build(SHAPES["cycle"]) as graph, pytest.raises(ws.Interrupted, match="after 1 supersteps"):
@@ -326,6 +374,32 @@ def test_a_run_that_ends_in_its_start_has_no_state(monkeypatch: pytest.MonkeyPat
         assert result.trace.empty
         with pytest.raises(ws.ConvergenceError, match="stopped by timeout after 0 supersteps"):
             result.require_convergence("summing")
+
+
+@pytest.mark.parametrize("partitions", [1, 3])
+def test_predecessors_of_a_search_that_was_stopped_are_computed_when_read(
+    monkeypatch: pytest.MonkeyPatch, partitions: int
+) -> None:
+    calls: list[int] = []
+    arrays = VertexLoop.arrays
+    monkeypatch.setattr(VertexLoop, "arrays", lambda loop: (calls.append(1), arrays(loop))[1])
+    plan = ws.Plan(partitions=partitions, fused=False)
+    with build(SHAPES["path"]) as graph:
+        expected = ws.run(ws.BFS, graph, start=0, plan=plan, max_iter=3)
+        assert len(calls) == partitions
+        result = ws.run(
+            ws.BFS, graph, start=0, plan=plan, progress=lambda update: update.superstep < 3
+        )
+        assert (result.stopped, result.iterations) == ("callback", 3)
+        assert len(calls) == partitions, "nobody has read them"
+        for _ in range(2):
+            assert result.frame.equals(expected.frame)
+            assert list(result.arrays) == list(expected.arrays)
+        assert len(calls) == 2 * partitions
+        unread = ws.run(ws.BFS, graph, start=0, plan=plan, progress=lambda _: False)
+        assert len(calls) == 2 * partitions
+    assert len(calls) == 3 * partitions, "the graph is closed"
+    assert unread.arrays["distance"].values[0] == 0
 
 
 def test_steps_of_other_loops_are_completed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from cugraph_ws.errors import InputError
 from cugraph_ws.graph import numbering
 from cugraph_ws.graph.graph import Graph
-from cugraph_ws.graph.numbering import number_integers, number_rows
+from cugraph_ws.graph.numbering import SortedIntegers, number_integers, number_rows
+from cugraph_ws.runtime.looks import StepAbandoned, watched_by
 
 DTYPES = [np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64]
 
@@ -283,3 +284,19 @@ def test_integers_beside_ids_are_no_vertices(wrong, ids):
         graph.number(wrong, "start")
     for number, known in enumerate(sorted(ids)):
         assert graph.number(known, "start") == number
+
+
+def test_ids_are_looked_up_in_pieces_between_which_a_run_may_end(monkeypatch):
+    class Ends:
+        def look(self):
+            raise StepAbandoned("timeout")
+
+    monkeypatch.setattr(numbering, "_SEARCHED", 4)
+    ids = np.arange(3, 90, 3)
+    sorted_ids, asked = SortedIntegers(ids, "sorted"), np.arange(100)[::-1]
+    numbers = [int(value) // 3 - 1 if value in ids else -1 for value in asked]
+    assert sorted_ids.encode([asked]).tolist() == numbers
+    with watched_by(Ends()):
+        assert sorted_ids.encode([asked[:3]]).tolist() == numbers[:3], "one piece"
+        with pytest.raises(StepAbandoned):
+            sorted_ids.encode([asked])

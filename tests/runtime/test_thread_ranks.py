@@ -13,6 +13,7 @@ import pytest
 
 from cugraph_ws.runtime import thread_ranks
 from cugraph_ws.runtime.communicator import RunAbandonedError
+from cugraph_ws.runtime.looks import StepAbandoned, look, watched_by
 from cugraph_ws.runtime.thread_ranks import ThreadRanks
 
 setting: ContextVar[str] = ContextVar("setting", default="usual")
@@ -106,6 +107,29 @@ def test_an_interrupt_ends_all_ranks():
         ThreadRanks(3).call(work)
     assert sorted(ended) == [0, 1, 2]
     assert ThreadRanks(3).call(lambda comm: comm.allgather(comm.rank)) == [[0, 1, 2]] * 3
+
+
+def test_the_waiting_caller_looks_whether_its_run_is_to_end(monkeypatch):
+    """Only the caller's thread asks a callback, so the ranks' own looks do not."""
+    caller, ended = threading.current_thread(), []
+
+    class EndsAtTheCaller:
+        def look(self):
+            if threading.current_thread() is caller:
+                raise StepAbandoned("callback")
+
+    def work(comm):
+        try:
+            while True:
+                look()
+                comm.allgather(None)
+        finally:
+            ended.append(comm.rank)
+
+    monkeypatch.setattr(thread_ranks, "GLANCE", 1e-3)
+    with watched_by(EndsAtTheCaller()), pytest.raises(StepAbandoned, match="callback"):
+        ThreadRanks(3).call(work)
+    assert sorted(ended) == [0, 1, 2]
 
 
 def test_an_interrupt_before_the_caller_waits_ends_all_ranks(monkeypatch):

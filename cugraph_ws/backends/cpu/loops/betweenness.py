@@ -33,8 +33,8 @@ __all__ = ["Search", "WeightedSearch", "by_csc"]
 
 Array = npt.NDArray[Any]
 
-ARCS_AT_ONCE = 1 << 22  # between two looks
-VERTICES_AT_ONCE = 1 << 19
+ARCS_AT_ONCE = 1 << 19  # between two looks
+VERTICES_AT_ONCE = 1 << 18
 PART_OF_A_THREAD = 1 << 15  # vertices whose dependencies one thread adds, at least
 
 

@@ -14,7 +14,7 @@ __all__ = ["InOrder"]
 Integers = npt.NDArray[np.int64]
 Rows = tuple[Integers, npt.NDArray[Any]]
 
-ARCS_A_CALL = 1 << 21  # less than a tenth of a second
+ARCS_A_CALL = 1 << 20  # less than a tenth of a second
 
 
 class InOrder:

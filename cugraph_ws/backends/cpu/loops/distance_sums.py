@@ -14,7 +14,7 @@ __all__ = ["LengthSearch", "search_by_length"]
 
 Array = npt.NDArray[Any]
 
-ARCS_AT_ONCE = 1 << 19  # between two looks
+ARCS_AT_ONCE = 1 << 18  # between two looks
 
 
 def search_by_length(
