@@ -20,7 +20,9 @@ MERGED = Bytes(
 )  # while repeated neighbours are taken out of the rows of an undirected graph
 
 # Keys of the arcs of both directions, sorted, as on a CPU
-NEIGHBOURS_ON_GPU = OnGpu([Bytes(55, 105)], [Bytes(50, 53)], transposed=Bytes(0, 0))
+NEIGHBOURS_ON_GPU = OnGpu(
+    [Bytes(1, 130), Bytes(55, 105)], [Bytes(0, 57), Bytes(50, 53)], Bytes(0, 0)
+)
 EDGES_ON_GPU = OnGpu([Bytes(0, 80, 16)], [Bytes(0, 57, 8)])  # in order, with their scores
 
 IDS_LOOKED_UP = 190  # bytes by vertex while all vertices are found by their text
@@ -31,25 +33,25 @@ VALUES_LOOKED_UP = 290  # the same with a value of each
 ROWS = {
     # the rows of arcs, for self-loops; then degrees and sums
     "assortativity": Row(Bytes(72, 0), Bytes(72, 0), Bytes(15, 9), result=0,
-        gpu=OnGpu([Bytes(64, 0)], [Bytes(64, 0), Bytes(8, 17)])),
+        gpu=OnGpu([Bytes(64, 0)], [Bytes(72, 0), Bytes(8, 17)])),
     # arcs as keys both ways: messages, places, and the table of the next ones
     "belief_propagation": Row(Bytes(106, 100), Bytes(75, 41),
         gpu=OnGpu([Bytes(72, 80)], [Bytes(72, 40)], Bytes(24, 0))),
     # levels, paths and dependencies are by source; integer weights are converted
     "betweenness_centrality": Row(Bytes(20, 4.3), Bytes(12, 0), result=0,
-        gpu=OnGpu([Bytes(0, 0)], [Bytes(0, 0)], Bytes(24, 0))),
+        gpu=OnGpu([Bytes(21, 0)], [Bytes(21, 0)], Bytes(24, 0))),
     "weighted_betweenness_centrality": Row(Bytes(20, 4, 8), Bytes(12, 0, 8), result=0,
         gpu=OnGpu([Bytes(0, 0, 16)], [Bytes(0, 0, 8)], Bytes(24, 0), (16, 16))),
     # edges once, the forest, the nearest common ancestors of the others' ends
     "biconnectivity": Row(Bytes(222, 138), Bytes(216, 68),
-        gpu=OnGpu([Bytes(255, 116)], [Bytes(272, 58)])),
+        gpu=OnGpu([Bytes(255, 116), Bytes(100, 130)], [Bytes(272, 63)])),
     # preorder numbers, parents, the next arc
     "biconnectivity of one CPU": Row(Bytes(40, 4), Bytes(30, 0)),
     "clustering_coefficient": Row(Bytes(9, 141), Bytes(108, 12.2), MERGED, gpu=NEIGHBOURS_ON_GPU),
     "coloring": Row(Bytes(9, 141), Bytes(82, 8), MERGED,
-        gpu=OnGpu([Bytes(50, 105)], [Bytes(32, 55)], Bytes(0, 0))),
+        gpu=OnGpu([Bytes(10, 130), Bytes(50, 105)], [Bytes(32, 55)], Bytes(0, 0))),
     "coloring by seed": Row(Bytes(100, 4), Bytes(92, 0),
-        gpu=OnGpu([Bytes(76, 0)], [Bytes(98, 0)], Bytes(48, 0), (8, 8))),
+        gpu=OnGpu([Bytes(76, 0)], [Bytes(116, 0)], Bytes(48, 0), (8, 0))),
     "core_number": Row(Bytes(50, 4), Bytes(41, 0),
         gpu=OnGpu([Bytes(33, 0)], [Bytes(33, 0)], Bytes(8, 0))),
     # bits of a search, hops both ways, bounds
@@ -62,14 +64,14 @@ ROWS = {
     "weighted_distance_sums": Row(Bytes(54, 4.4, 8), Bytes(42, 0),
         gpu=OnGpu([Bytes(8, 0, 16)], [Bytes(0, 0, 8)], Bytes(80, 0), (24, 24))),
     "eigenvector_centrality": Row(Bytes(46, 0), Bytes(100, 0),
-        gpu=OnGpu([Bytes(44, 0, 16)], [Bytes(82, 0, 16), Bytes(97, 0, 8)])),
+        gpu=OnGpu([Bytes(44, 0, 16)], [Bytes(97, 0, 16)])),
     "hits": Row(Bytes(107, 4, 8), Bytes(99, 0),
-        gpu=OnGpu([Bytes(113, 0, 16)], [Bytes(24, 0, 16), Bytes(113, 0, 8)], Bytes(33, 0, 8))),
+        gpu=OnGpu([Bytes(130, 0, 16)], [Bytes(113, 0, 16)], Bytes(33, 0, 8))),
     "label_propagation": Row(Bytes(20, 17, 28), Bytes(4, 3.5, 21),
         gpu=OnGpu([Bytes(43, 0, 32), Bytes(0, 0, 48)], [Bytes(43, 0, 16), Bytes(0, 0, 32)], Bytes(0, 0))),
     # arcs both ways as keys with weights, sorted
     "louvain": Row(Bytes(29, 240), Bytes(18, 125),  # and Leiden
-        gpu=OnGpu([Bytes(19, 261)], [Bytes(30, 130)])),
+        gpu=OnGpu([Bytes(19, 261)], [Bytes(30, 130), Bytes(340, 0)])),
     "maximal_bipartite_matching": Row(Bytes(70, 4), Bytes(59, 0), looked_up=IDS_LOOKED_UP,
         gpu=OnGpu([Bytes(38, 0)], [Bytes(38, 0)], Bytes(10, 0))),
     "maximal_independent_set": Row(Bytes(109, 4), Bytes(90, 0),
@@ -77,7 +79,9 @@ ROWS = {
     # every edge once with its weight, and the order of those that are sorted
     "marks of edges": Row(Bytes(2, 8), Bytes(2, 9), result=66),  # the least that subgraphs take
     "minimum_spanning_forest": Row(Bytes(56, 129), Bytes(56, 70),
-        gpu=OnGpu([Bytes(60, 127)], [Bytes(61, 67), Bytes(131, 62)])),
+        gpu=OnGpu([Bytes(200, 33)], [Bytes(160, 28)])),
+    "maximum_spanning_forest": Row(Bytes(56, 129), Bytes(56, 70),
+        gpu=OnGpu([Bytes(60, 127)], [Bytes(61, 67)])),
     "forest on one CPU": Row(Bytes(30, 38, 42), Bytes(26, 19, 20)),
     # sums by community, also for conductance: in arrays by arc, or, on a CPU, of the weights by row alone
     "modularity": Row(Bytes(33, 42), Bytes(33, 42), looked_up=VALUES_LOOKED_UP,
@@ -90,17 +94,17 @@ ROWS = {
     # the frame with three columns; sums of weights out of vertices, and integer weights as floats
     "pagerank of groups": Row(Bytes(64, 0, 19.3), Bytes(36, 0, 8), result=78),
     "personalized_pagerank": Row(Bytes(30, 4, 9), Bytes(6, 0), result=6,
-        gpu=OnGpu([Bytes(30, 0, 8)], [Bytes(30, 0, 8)])),
+        gpu=OnGpu([Bytes(25, 0, 8)], [Bytes(25, 0, 8)])),
     # a result with a float for each vertex
     "scores": Row(Bytes(0, 0), Bytes(0, 0), gpu=OnGpu([Bytes(8, 0)], [Bytes(8, 0)])),
     "similarity of edges": Row(Bytes(9, 141), Bytes(76, 38.5),
-        gpu=OnGpu([Bytes(69, 100)], [Bytes(66, 55)], Bytes(0, 0))),
+        gpu=OnGpu([Bytes(1, 130), Bytes(69, 100)], [Bytes(66, 55)], Bytes(0, 0))),
     "strongly_connected_components": Row(Bytes(95, 4.8), Bytes(84, 0),
         gpu=OnGpu([Bytes(133, 0)], [Bytes(78, 0)], Bytes(40, 0), (0, 24))),
     "triangle_count": Row(Bytes(9, 141), Bytes(108, 12.2), MERGED, gpu=NEIGHBOURS_ON_GPU),
     # every edge once with its triangles; repeated edges take less
     "truss_number": Row(Bytes(47, 141), Bytes(66, 63),
-        gpu=OnGpu([Bytes(56, 116)], [Bytes(28, 71)], Bytes(0, 0))),
+        gpu=OnGpu([Bytes(1, 130), Bytes(56, 116)], [Bytes(28, 71)], Bytes(0, 0))),
     "weakly_connected_components": Row(Bytes(56, 0), Bytes(52, 0),
         gpu=OnGpu([Bytes(21, 0)], [Bytes(21, 0)])),
 }  # fmt: skip

@@ -235,6 +235,7 @@ class PersonalizedPageRank(ArrayLoop):
         width = sizes.columns(min(WIDTH, seeds), BLOCK, rest=rest)
         block = BLOCK * width
         if sizes.on_device and not sizes.framed:
+            graph += 8 * sizes.arcs * (sizes.edge_type("weight") == "int64")  # as floats
             begun = UPLOADED * sizes.arcs * sizes.weighted + BEGUN * width * sizes.vertices
             return max(graph + (block + ranks_bytes) * sizes.vertices, begun)
         if self.by_vertex:

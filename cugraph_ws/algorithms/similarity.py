@@ -55,7 +55,7 @@ Array = Any  # NumPy's or CuPy's
 Measure = Literal["jaccard", "overlap", "sorensen", "cosine", "adamic_adar", "common"]
 
 ARCS_A_STEP = 1 << 25  # most arcs in the rows of a batch of pairs; checkpoints count batches
-BITMAPS = 50  # bytes by vertex of the long rows that a GPU marks
+BITMAPS = 40  # bytes by vertex of the long rows that a GPU marks
 MOST_BITMAPS = 1 << 28  # bytes of them in all
 TOGETHER = 256  # batches in a step on a single GPU: ten milliseconds
 

@@ -239,7 +239,7 @@ class SpanningForest(ListedEdges):
     def memory(self, sizes: Sizes) -> float:
         """Return the bytes that a run takes; see `footprints`."""
         alone = sizes.whole and not sizes.on_device
-        return ROWS["forest on one CPU" if alone else "minimum_spanning_forest"].of(sizes)
+        return ROWS["forest on one CPU" if alone else self.name].of(sizes)
 
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Read the edges; on a GPU they are listed by the kernels."""

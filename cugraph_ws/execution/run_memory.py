@@ -26,7 +26,7 @@ A run of a vertex program on the CPU; S bytes of state per vertex, n vertices, A
 
 On a GPU, whose kernels cast what they read; a frame of its result is on the host unless the graph's is not:
 
-    with a frontier               2 S n, and 10 n for lists and marks
+    with a frontier               4 S n, and 10 n for lists and marks
       predecessors                21 n
       directed                    the CSR, and what takes its making
     without                       3 S n with the result, and 8 n for messages that are prepared
@@ -408,14 +408,14 @@ def _program_memory_on_gpu(program: Any, sizes: Sizes, arguments: Mapping[str, A
         jumps = sum(isinstance(constant, Jump) for constant in program.constants.values())
         more = _bytes_of_lists(program, sizes.longest_row()) if program.listing is not None else 0
         running = (2 * state + 8 + constants + 40 * jumps) * vertices + values
-        return MARGIN * (running + max(uploaded, state * vertices, more))
+        return running + max(uploaded, state * vertices, more)
     copies = 1 + (len(program.state) > 1)  # one field is changed in place
     begun = (copies * (state + 8) - 7 + constants) * vertices
-    result = state + 9 + 21 * (program.predecessor is not None)
+    result = 3 * state + 9 + 21 * (program.predecessor is not None)
     if sizes.directed:
         running = begun + sizes.csr + 2 * values + result * vertices
-        return MARGIN * max(begun + sizes.transposing, running)
-    return MARGIN * (begun + values + max(uploaded + 9 * vertices, result * vertices))
+        return max(begun + sizes.transposing, running)
+    return begun + values + max(uploaded + 9 * vertices, result * vertices)
 
 
 def lists_messages(program: Any) -> bool:
