@@ -20,11 +20,13 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Sequence
+import zlib
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
 
+from cugraph_ws.backends.cuda.listed_programs import jobs_of
 from cugraph_ws.runtime.compile_ahead import LIST, Job
 from cugraph_ws.runtime.compile_worker import function_of, source_of
 from cugraph_ws.runtime.device_compiler import load_or_compile
@@ -79,7 +81,7 @@ def ship(folder: Path, *commands: list[str], into: Path) -> int:
     Returns
     -------
     int
-        Bytes that were copied.
+        Bytes that what was copied takes in a wheel.
     """
     for command in commands:
         subprocess.run(command, env=environment(folder), check=True)
@@ -87,7 +89,7 @@ def ship(folder: Path, *commands: list[str], into: Path) -> int:
 
 
 def _copy(folder: Path, into: Path, engine: str) -> int:
-    """Replace an engine's entries in a folder; return their bytes."""
+    """Replace an engine's entries in a folder; return their bytes when compressed."""
     into.mkdir(exist_ok=True)
     for name in ENTRIES[engine]:
         for old in into.glob(name):
@@ -95,32 +97,25 @@ def _copy(folder: Path, into: Path, engine: str) -> int:
     entries = [path for name in ENTRIES[engine] for path in folder.rglob(name)]
     for entry in entries:
         shutil.copyfile(entry, into / entry.name)
-    return sum(entry.stat().st_size for entry in entries)
+    return sum(len(zlib.compress(entry.read_bytes())) for entry in entries)
 
 
-def ship_kernels(
-    folder: Path, calls: Iterable[str], capabilities: Sequence[tuple[int, int]], *, into: Path
-) -> int:
-    """Compile the kernels of listed calls for GPUs, and copy them.
+def ship_kernels(folder: Path, jobs: Sequence[Job], *, into: Path) -> int:
+    """Compile kernels, and copy them.
 
     Parameters
     ----------
     folder : Path
         Empty, for their cache.
-    calls : iterable of str
-        See `cugraph_ws.runtime.compile_ahead`.
-    capabilities : sequence of (int, int)
+    jobs : sequence of Job
     into : Path
         Entries of earlier runs are removed from it.
 
     Returns
     -------
     int
-        Bytes that were copied.
+        Bytes that what was copied takes in a wheel.
     """
-    from cugraph_ws.backends.cuda.listed_programs import jobs_of
-
-    jobs = [job for capability in capabilities for job in jobs_of(calls, capability)]
     with ProcessPoolExecutor(os.cpu_count()) as pool:
         list(pool.map(partial(_compile, folder), jobs, chunksize=4))
     return _copy(folder, into, "cuda")
@@ -152,12 +147,15 @@ def main() -> None:
         if given.engine == "cpu":
             size = _ship_cpu(Path(folder))
         else:
-            asked = given.only or ARCHITECTURES
-            capabilities = [tuple(map(int, each.split("."))) for each in asked]
             calls = [call for call, *_ in json.loads(LIST.read_text("utf-8"))["calls"]]
-            size = ship_kernels(Path(folder), calls, capabilities, into=FOLDER)
+            jobs = [
+                job
+                for asked in given.only or ARCHITECTURES
+                for job in jobs_of(calls, tuple(map(int, asked.split("."))))
+            ]
+            size = ship_kernels(Path(folder), jobs, into=FOLDER)
     entries = sum(len(list(FOLDER.glob(name))) for name in ENTRIES[given.engine])
-    print(f"{FOLDER}: {entries} entries, {size / 1e6:.1f} MB")
+    print(f"{FOLDER}: {entries} entries, {size / 1e6:.1f} MB of a wheel")
     if size > LIMIT:
         sys.exit(f"more than {LIMIT >> 20} MiB: ship fewer types of weights")
 
