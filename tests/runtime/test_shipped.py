@@ -117,3 +117,23 @@ def test_kernels_that_ship_are_those_that_sources_give(monkeypatch, tmp_path):
             source_of(job), job.name, job.kinds, job.capability, pytest.fail, pytest.fail
         )
         assert ships == compile_kernel(function_of(job)(), job.kinds, job.capability)
+    monkeypatch.setattr(script, "ProcessPoolExecutor", NoPool)
+    script.ship_kernels(tmp_path / "again", jobs[1:], into=folder)
+    assert len(list(folder.glob("take_low-*.cubin"))) == 1, "what is there is not compiled again"
+
+
+class NoPool:
+    """A pool that is given nothing to do."""
+
+    def __init__(self, processes):
+        assert processes
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        return False
+
+    def map(self, function, jobs, chunksize):
+        assert list(jobs) == []
+        return []
