@@ -113,6 +113,7 @@ def dask_setup(worker: Any) -> None:
 
 def on_dask() -> list[str]:
     """Return the files of a call on a Dask frame, on two workers: the client's, then the workers'."""
+    import dask
     import dask.dataframe as dd
 
     def begin(dask_worker: Any) -> None:
@@ -126,7 +127,8 @@ def on_dask() -> list[str]:
     def call() -> None:
         ws.pagerank(frame).compute()
 
-    with ws.local_cluster(2, preload=[DEAF, __file__]) as client:
+    divided = dask.config.set({"cugraph_ws.spread": "parts"})
+    with divided, ws.local_cluster(2, preload=[DEAF, __file__]) as client:
         frame = dd.from_pandas(EDGES, npartitions=2)
         for _ in range(WARM):
             call()

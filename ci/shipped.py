@@ -27,6 +27,7 @@ from functools import partial
 from pathlib import Path
 
 from cugraph_ws.backends.cuda.listed_programs import jobs_of
+from cugraph_ws.runtime import shipped
 from cugraph_ws.runtime.compile_ahead import LIST, Job
 from cugraph_ws.runtime.compile_worker import function_of, source_of
 from cugraph_ws.runtime.device_compiler import entry_name, load_or_compile
@@ -130,6 +131,7 @@ def ship_kernels(folder: Path, jobs: Sequence[Job], *, into: Path) -> int:
 
 def _compile(folder: Path, job: Job) -> None:
     os.environ["CUGRAPH_WS_CACHE_DIR"] = str(folder)
+    shipped.FOLDER = folder  # what this checkout ships is not loaded
     function = function_of(job)
     load_or_compile(source_of(job), job.name, job.kinds, job.capability, function)
 

@@ -95,6 +95,7 @@ class EdgeFrameAccessor(Generic[FrameT]):
 
     graph = constructor(Graph)
     run: Callable[..., Result[FrameT]] = _method(run, "graph")
+    run_groups: Callable[..., FrameT] = _method(public.run_groups, "edges")
     check: Callable[..., CheckReport] = _method(check, "graph")
     layout = method(layout)
     plot = method(plot)
@@ -109,6 +110,7 @@ class EdgeFrameAccessor(Generic[FrameT]):
     belief_propagation = method(public.belief_propagation)
     betweenness_centrality = method(public.betweenness_centrality)
     bfs = method(public.bfs)
+    bipartite_projection = method(public.bipartite_projection)
     bridges = method(public.bridges)
     circuit = method(public.circuit)
     closeness_centrality = method(public.closeness_centrality)

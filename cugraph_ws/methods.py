@@ -47,6 +47,7 @@ if TYPE_CHECKING:
         belief_propagation = method(public.belief_propagation)
         betweenness_centrality = method(public.betweenness_centrality)
         bfs = method(public.bfs)
+        bipartite_projection = method(public.bipartite_projection)
         bridges = method(public.bridges)
         circuit = method(public.circuit)
         closeness_centrality = method(public.closeness_centrality)

@@ -69,6 +69,8 @@ OURS: dict[str, str] = {
     "outDegrees": "degrees",
     "overlap_coefficient": "overlap",
     "pageRank": "pagerank",
+    "projected_graph": "bipartite_projection",
+    "weighted_projected_graph": "bipartite_projection",
     "personalised_pagerank": "personalized_pagerank",
     "shortestPaths": "multi_source_bfs",
     "shortest_path_length": "bfs",
@@ -89,7 +91,9 @@ OURS: dict[str, str] = {
 # Members of a graph, by their name of a graph's or frame's method elsewhere.
 OF_GRAPHS: dict[str, str] = {
     "delete": "close",
+    "adj": "ego_graph",
     "ecount": "number_of_edges",
+    "es": "edges",
     "get_edgelist": "edges",
     "get_vertices": "vertices",
     "nodes": "vertices",
@@ -105,6 +109,7 @@ OF_GRAPHS: dict[str, str] = {
     "to_pandas_edgelist": "edges",
     "transpose": "reverse",
     "vcount": "number_of_vertices",
+    "vs": "vertices",
     "view_edge_list": "edges",
 }
 # What takes the place of a method that a graph does not have.
@@ -118,6 +123,7 @@ INSTEAD: dict[str, str] = {
                 "add_node",
                 "add_nodes_from",
                 "add_vertices",
+                "add_weighted_edges_from",
             ),
             *(
                 "remove_edge",

@@ -30,6 +30,9 @@ from cugraph_ws.accelerators import VARIABLE
 from cugraph_ws.errors import EngineError
 from cugraph_ws.execution import stop_requests
 
+# Graphs of Dask frames are divided, as large ones are; tests of a graph on one worker say `spread="one"`.
+os.environ.setdefault("DASK_CUGRAPH_WS__SPREAD", "parts")
+
 # Without the compiler a loop over edges is some hundred times slower: sizes follow.
 COMPILED = os.environ.get("NUMBA_DISABLE_JIT", "0") in ("", "0")
 

@@ -127,6 +127,10 @@ class DataFrame(pd.DataFrame):
         return cls(frame)
 
     @classmethod
+    def from_arrow(cls, table):
+        return cls(table.to_pandas())
+
+    @classmethod
     def from_pylibcudf(cls, table, metadata):
         series = [column.series for column in table]
         return cls(dict(zip(metadata["columns"], series, strict=True)), copy=False)

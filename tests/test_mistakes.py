@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pandas as pd
 import pytest
 
@@ -9,6 +11,7 @@ import cugraph_ws as ws
 
 EDGES = pd.DataFrame({"source": [0, 1, 2], "destination": [1, 2, 0], "weight": [1.0, 2.0, 3.0]})
 GRAPH = ws.Graph(EDGES)
+RESULT = ws.run(ws.PageRank, GRAPH)
 
 MISTAKES = {
     "no edges": (lambda: ws.pagerank(None), "not NoneType; give a frame with a row for each edge"),
@@ -44,6 +47,32 @@ MISTAKES = {
     "a function as program": (lambda: ws.run(ws.pagerank, GRAPH), r"call it .*pagerank\(graph\)"),
     "a misspelt parameter": (lambda: ws.run(ws.SSSP, GRAPH, strat=0), "did you mean start"),
     "text as mask": (lambda: GRAPH.mask("weight < 2"), "is text; give a function of the columns"),
+    "an option that no plan has": (
+        lambda: ws.Plan(unknown=1),  # type: ignore[call-arg]
+        "Plan has no unknown=; its options are direction, in_place",
+    ),
+    "a misspelt option of plans": (
+        lambda: ws.Plan(dircetion="pull"),  # type: ignore[call-arg]
+        "did you mean direction",
+    ),
+    "an unknown vertex of ancestors": (lambda: ws.ancestors(GRAPH, 99), "^vertex: 99 is not a"),
+    "text for the vertex of descendants": (
+        lambda: ws.descendants(GRAPH, "0"),
+        r"column 'vertex' .* holds text",
+    ),
+    "an unknown centre": (lambda: ws.ego_graph(GRAPH, 99), "^vertex: 99 is not a vertex"),
+    "a mask for ids": (
+        lambda: ws.subgraph(GRAPH, [True, False, True]),
+        "holds bool: .*give the ids that a mask selects",
+    ),
+    "weights of a layout": (
+        lambda: ws.layout(EDGES, weights="weight"),
+        r"layout\(\) has no argument weights; did you mean weight\?",
+    ),
+    "an argument of no function": (
+        lambda: ws.modularity(GRAPH, {}, gamma=2.0),  # type: ignore[call-arg]
+        r"modularity\(\) has no argument gamma; did you mean resolution\? it has: graph",
+    ),
     "a missing column": (
         lambda: ws.run(ws.PageRank, GRAPH)["rank"],
         "the result has no column 'rank'; its columns are 'vertex', 'pagerank'",
@@ -52,6 +81,12 @@ MISTAKES = {
 NAMES = {
     "a reader": (lambda: ws.read_csv, "read the file by pandas, Polars or PyArrow"),
     "a changed graph": (lambda: GRAPH.add_edge, "a graph does not change: build one"),
+    "many changes": (lambda: GRAPH.add_weighted_edges_from, "a graph does not change"),
+    "vertices of igraph": (lambda: GRAPH.vs, r"did you mean graph\.vertices"),
+    "edges of igraph": (lambda: GRAPH.es, r"did you mean graph\.edges"),
+    "neighbours of NetworkX": (lambda: GRAPH.adj, r"did you mean graph\.ego_graph"),
+    "a column of a result": (lambda: RESULT.pagerank, r"result\['pagerank'\]"),
+    "a frame's method of a result": (lambda: RESULT.merge, r"a frame: result\.frame\.merge"),
     "membership": (lambda: GRAPH.has_node, "write: vertex in graph"),
     "an edge": (lambda: GRAPH.has_edge, "look in graph.edges"),
     "a misspelt method": (lambda: EDGES.ws.pagernak, "frame.ws has no .*did you mean ws.pagerank"),
@@ -75,3 +110,140 @@ def test_names_that_do_not_exist(mistake):
 def test_a_result_is_no_sequence_of_rows():
     with pytest.raises(TypeError, match="'Result' object is not iterable"):
         list(ws.run(ws.PageRank, GRAPH))
+
+
+def in_quotes() -> Any:
+    @ws.vertex_program
+    class Slip:
+        x: ws.float64
+        combine = "sum"
+
+        def init(vertex):
+            return 1.0
+
+        def compute(src):
+            return src.x
+
+        def apply(gathered):
+            return gathered
+
+    return Slip
+
+
+def with_a_default() -> Any:
+    @ws.vertex_program
+    class Slip:
+        x: ws.float64 = 1.0
+        combine = sum
+
+    return Slip
+
+
+def with_self() -> Any:
+    @ws.vertex_program
+    class Slip:
+        x: ws.float64
+        combine = sum
+
+        def init(self, vertex):
+            return 1.0
+
+        def compute(src):
+            return src.x
+
+        def apply(gathered):
+            return gathered
+
+    return Slip
+
+
+def that_prints() -> Any:
+    @ws.vertex_program
+    class Slip:
+        x: ws.float64
+        combine = sum
+
+        def init(vertex):
+            return 1.0
+
+        def compute(src):
+            print(src.x)
+            return src.x
+
+        def apply(gathered):
+            return gathered
+
+    return Slip
+
+
+def over_a_frame() -> Any:
+    @ws.vertex_program
+    class Slip:
+        x: ws.float64
+        combine = sum
+
+        def init(vertex):
+            return EDGES["weight"][vertex]
+
+        def compute(src):
+            return src.x
+
+        def apply(gathered):
+            return gathered
+
+    return Slip
+
+
+def that_asks_for_none() -> Any:
+    @ws.vertex_program
+    class Slip:
+        x: ws.float64
+        combine = sum
+
+        def init(vertex):
+            return 1.0
+
+        def compute(src):
+            return src.x
+
+        def apply(old, gathered):
+            if gathered is None:
+                return old.x
+            return gathered
+
+    return Slip
+
+
+def that_is_async() -> Any:
+    @ws.vertex_program
+    class Slip:
+        x: ws.float64
+        combine = sum
+
+        def init(vertex):
+            return 1.0
+
+        async def compute(src):
+            return src.x
+
+        def apply(gathered):
+            return gathered
+
+    return Slip
+
+
+@pytest.mark.parametrize(
+    ("program", "message"),
+    [
+        (in_quotes, r"Slip\.combine is text; write combine = sum, without quotes"),
+        (with_a_default, r"Slip\.x = 1\.0: a state has no default; .* from init"),
+        (with_self, "a program has no self"),
+        (that_prints, r"`print\(src\.x\)`: programs do not print; .* breakpoints"),
+        (over_a_frame, "`EDGES` is a DataFrame; only numbers"),
+        (that_asks_for_none, "`gathered is None`: nothing is None in a program; .*0 for sum"),
+        (that_is_async, r"Slip\.compute .*: is async; write it as a plain def"),
+    ],
+)
+def test_a_program_with_a_slip(program, message):
+    with pytest.raises(ws.ProgramError, match=message):
+        program()

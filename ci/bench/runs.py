@@ -2,7 +2,7 @@
 
 Functions run on graphs of several shapes, one after the other in a new process (Linux).  On the CPU the peak
 is that of resident memory beside the built graph, with the result; see `bench estimates` for how it is read.
-With `--engine cuda` it is that of the memory allocated by RMM.  A function runs once on a small graph of the
+With `--engine cuda` it is that of the memory allocated by RMM, without a cache.  A function runs once on a small graph of the
 shape before it is measured: the pages of its code and of libraries are not the run's.  With `--record` a row
 of the record is replaced for each call; from 30 MB on it says whether the estimate is off.
 """
@@ -276,6 +276,11 @@ CASES: dict[str, Case] = {
         lambda ws, _: ws.algorithms.betweenness.WeightedBetweenness(2), decided=True,
     ),
     "bfs": Case(lambda ws, g, _, o: ws.bfs(g, first(g, 1)[0], **o)),
+    "bipartite_projection top": Case(
+        lambda ws, g, given, o: ws.bipartite_projection(g, given, top=3, **o),
+        lambda ws, _: ws.Similarity("common", top=3), input=every_other, edges="sides", decided=True,
+        lists_pairs=True,
+    ),
     "bridges": Case(lambda ws, g, _, o: ws.bridges(g, **o), decided=True),
     "circuit": Case(
         lambda ws, g, _, o: quiet(
@@ -294,7 +299,7 @@ CASES: dict[str, Case] = {
     "coloring by seed": Case(
         lambda ws, g, _, o: ws.coloring(g, seed=1, **o), lambda ws, _: ws.Coloring(1)
     ),
-    "conductance": Case(lambda ws, g, given, o: ws.conductance(g, given), input=communities),
+    "conductance": Case(lambda ws, g, given, o: ws.conductance(g, given, **o), input=communities),
     "core_number": Case(lambda ws, g, _, o: ws.core_number(g, **o)),
     "cosine of pairs": Case(
         lambda ws, g, given, o: ws.cosine(g, given, **o),
@@ -346,7 +351,7 @@ CASES: dict[str, Case] = {
     "minimum_spanning_forest": Case(
         lambda ws, g, _, o: ws.minimum_spanning_forest(g, **o), decided=True
     ),
-    "modularity": Case(lambda ws, g, given, o: ws.modularity(g, given), input=communities),
+    "modularity": Case(lambda ws, g, given, o: ws.modularity(g, given, **o), input=communities),
     "multi_source_bfs": Case(
         lambda ws, g, _, o: ws.multi_source_bfs(g, first(g, 8), **o), sources=8
     ),
@@ -545,7 +550,7 @@ def tabled(rows: Sequence[Mapping[str, Any]]) -> list[list[str]]:
                 *sizes,
                 f"{told_mib:.1f}",
                 f"{taken_mib:.1f}",
-                f"{told_mib / taken_mib:.2f}{off}" if taken_mib else "",
+                f"{told_mib / taken_mib:.2f}{off}" if taken_mib else f"none taken{off}",
                 row["tree"],
             ]
         )

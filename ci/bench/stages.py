@@ -49,7 +49,18 @@ BENCHES = (  # each in a separate child, so that each stays below the limit
     "bench-efficiency",
     "bench-loads",
 )
-PARTS = ("build", "functions", "exchange", "hub", "linked", "ways", "scaling", "peers", "large")
+PARTS = (
+    "build",
+    "functions",
+    "spread",
+    "exchange",
+    "hub",
+    "linked",
+    "ways",
+    "scaling",
+    "peers",
+    "large",
+)
 # Need several GPUs, so each runs only if requested by name
 CLUSTER = ("cluster-hub", "cluster", "cluster-fuzz", *(f"bench-cluster-{part}" for part in PARTS))
 TOOLS = {  # errors of driver calls by which CuPy looks for features do not count

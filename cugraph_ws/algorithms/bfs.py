@@ -71,6 +71,7 @@ class BFS:
     columns="vertex, distance, predecessor",
     example=lambda ids: {"start": ids[0]},
     program=BFS,
+    by_group=True,
 )
 @accepts_dask_frames
 def bfs(

@@ -37,6 +37,7 @@ Array = Any  # NumPy's or CuPy's
     weights="kept",
     checkpoints="nowhere",
     note="Direction does not matter; parallel edges are not bridges.",
+    by_group=True,
 )
 @accepts_dask_frames
 def bridges(
@@ -94,6 +95,7 @@ def bridges(
     directions=False,
     checkpoints="nowhere",
     note="Direction does not matter.",
+    by_group=True,
 )
 @accepts_dask_frames
 def articulation_points(

@@ -51,6 +51,7 @@ LEAST_SHOWN = 1 << 20  # ranks exchange their largest trees if the graph has at 
     group="structure",
     columns="vertex, labels",
     directions=False,
+    by_group=True,
 )
 @accepts_dask_frames
 def weakly_connected_components(

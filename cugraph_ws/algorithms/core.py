@@ -39,6 +39,7 @@ NONE_LEFT = np.iinfo(np.int64).max  # a rank's smallest degree if it has no vert
     group="structure",
     columns="vertex, core_number",
     note="Self-loops do not count.",
+    by_group=True,
 )
 @accepts_dask_frames
 def core_number(

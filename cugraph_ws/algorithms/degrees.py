@@ -39,6 +39,7 @@ LOW = (1 << 32) - 1  # the lower bits of an integer
     weights="weighted",
     checkpoints="nowhere",
     note="Sums of weights with `weighted=True`, exact for integers.",
+    by_group=lambda arguments: arguments.get("vertices") is None,
 )
 @accepts_dask_frames
 def degree(
@@ -93,6 +94,7 @@ def degree(
     weights="weighted",
     checkpoints="nowhere",
     note="Sums of weights with `weighted=True`, exact for integers.",
+    by_group=lambda arguments: arguments.get("vertices") is None,
 )
 @accepts_dask_frames
 def degrees(

@@ -360,7 +360,7 @@ class Diameter(ArrayLoop):
         if part.graph.directed:
             backward, more = self._distances(start, "out")
             read += more
-        longest = max(part.graph.comm.allgather(int(onward.max(initial=0))))
+        longest = max(part.graph.comm.allgather(int(onward.max()) if len(onward) else 0))
         reached = (onward >= 0) & (backward >= 0)
         look()
         least = xp.maximum(backward, longest - onward)

@@ -59,6 +59,8 @@ ROWS = {
     # rows of distinct neighbours: keys of the arcs of both directions, sorted
     "neighbours": Row(Bytes(9, 141), Bytes(108, 12.2), MERGED),
     "neighbours kept": Row(Bytes(16, 18), Bytes(16, 7)),
+    # the frame with three columns; sums of weights out of vertices, and integer weights as floats
+    "pagerank of groups": Row(Bytes(64, 0, 19.3), Bytes(36, 0, 8), result=78),
     "personalized_pagerank": Row(Bytes(30, 4, 9), Bytes(6, 0), result=6),
     "scores": Row(Bytes(0, 0), Bytes(0, 0)),  # a result with a float for each vertex
     "similarity of edges": Row(Bytes(9, 141), Bytes(76, 38.5)),

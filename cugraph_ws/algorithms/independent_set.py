@@ -96,6 +96,7 @@ def maximal_independent_set(
     columns="vertex, color",
     directions=False,
     note="Without a seed greedy by largest degree, ties by id; deterministic for a seed.",
+    by_group=lambda arguments: arguments.get("seed") is None,
 )
 @accepts_dask_frames
 def coloring(

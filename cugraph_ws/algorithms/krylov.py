@@ -237,7 +237,7 @@ class PrincipalVector(ArrayLoop):
         self._vector, self._rest = self._vectors[0], self._vectors[1]
         vector = self._vector[: part.owned]
         if by_vertex:
-            greatest_of = self._comm.allgather(float(self._first.max(initial=0.0)))
+            greatest_of = self._comm.allgather(float(np.max(self._first, initial=0.0)))
             vector[part.order] = xp.asarray(self._first / (max(greatest_of) or 1.0))
         elif self._weight is None:
             vector[:] = xp.diff(part.csc.offsets[: part.owned + 1]) + 1.0

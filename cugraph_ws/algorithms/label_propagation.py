@@ -39,6 +39,7 @@ Array = Any  # NumPy's or CuPy's
     example={"max_iter": 2},
     weights="read",
     note="LDBC's CDLP, or asynchronous by a seed; heaviest label if there are weights.",
+    by_group=lambda arguments: arguments.get("seed") is None and arguments.get("weight") is None,
 )
 @accepts_dask_frames
 def label_propagation(

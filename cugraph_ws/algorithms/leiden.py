@@ -16,6 +16,7 @@ import numpy as np
 
 from cugraph_ws.algorithms.louvain import (
     Louvain,
+    Objective,
     communities,
     levels_wanted,
     merge,
@@ -26,7 +27,7 @@ from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
 from cugraph_ws.algorithms.registry import algorithm
 from cugraph_ws.arguments import shown
 from cugraph_ws.errors import InputError
-from cugraph_ws.execution.keywords import REFUSED, refuse_unknown, takes_names_of_others
+from cugraph_ws.execution.keywords import REFUSED, takes_names_of_others
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.edges import AUTO
 from cugraph_ws.graph.graph import Graph
@@ -59,6 +60,7 @@ def leiden(
     *,
     max_level: int | None = None,
     threshold: float = 1e-7,
+    objective: Objective = "modularity",
     hierarchy: bool = False,
     seed: int = 0,
     initial: Any = None,
@@ -94,6 +96,10 @@ def leiden(
     threshold : float
         A level's moves end when a sweep raises modularity by less than this or, in a level of more
         than 256 vertices, by less than 0.01 times what the level has gained so far.
+    objective : {"modularity", "cpm"}
+        What is made great: "cpm" is the constant Potts model [2]_, the sum over communities of the weight
+        inside minus resolution n (n − 1) / 2, where n is the number of vertices.  Communities are then at
+        least as dense inside as `resolution`, whatever the size of the graph.
     hierarchy : bool
         Whether the frame also has the refined communities of each level of the second iteration.
     seed : int
@@ -111,7 +117,8 @@ def leiden(
         smallest communities to the largest, which are those of `partition`; of the levels before,
         each is cut into the connected parts of what its communities have in common with those.
     modularity : float
-        Modularity of the undirected graph; NaN if the weights of all edges sum to 0.
+        Modularity of the undirected graph; NaN if the weights of all edges sum to 0.  With
+        `objective="cpm"` the quality instead, as of leidenalg's `CPMVertexPartition`.
 
     Raises
     ------
@@ -127,6 +134,8 @@ def leiden(
     ----------
     .. [1] V. A. Traag, L. Waltman and N. J. van Eck, "From Louvain to Leiden: guaranteeing
        well-connected communities", Scientific Reports 9, 2019.
+    .. [2] V. A. Traag, P. Van Dooren and Y. Nesterov, "Narrow scope for resolution-limit-free community
+       detection", Physical Review E 84, 2011.
 
     Examples
     --------
@@ -137,7 +146,6 @@ def leiden(
     >>> frame.partition.tolist(), modularity
     ([0, 0, 1, 1], 0.5)
     """
-    refuse_unknown(leiden, options)
     if theta is not None:
         raise InputError(f"leiden: theta={shown(theta)}: {REFUSED['theta']}")
     if random_state is not None:
@@ -149,7 +157,15 @@ def leiden(
     levels = levels_wanted(max_level, max_iter)
     result = communities(
         graph,
-        Leiden(levels, threshold, resolution, hierarchy=hierarchy, seed=seed, initial=initial),
+        Leiden(
+            levels,
+            threshold,
+            resolution,
+            objective=objective,
+            hierarchy=hierarchy,
+            seed=seed,
+            initial=initial,
+        ),
         source=source,
         destination=destination,
         weight=weight,
@@ -164,7 +180,7 @@ class Leiden(Louvain):
 
     Parameters
     ----------
-    max_level, threshold, resolution, hierarchy, seed, initial
+    max_level, threshold, resolution, objective, hierarchy, seed, initial
         See `leiden`.
     """
 
@@ -237,7 +253,7 @@ class Leiden(Louvain):
             return
         self._member = self._of_vertices(refined)
         self._finished = [*self._finished, self._member]
-        self._begin(merge(xp, self._backend, level, refined, count))
+        self._begin(merge(xp, self._backend, level, refined, count, self._twice))
         self._begun = begun
         self._place(begun)
 

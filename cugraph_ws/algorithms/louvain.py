@@ -11,7 +11,7 @@ follows, which is cheap there (`docs/decisions/030`).
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, NamedTuple, Unpack
+from typing import Any, ClassVar, Literal, NamedTuple, Unpack, get_args
 
 import numpy as np
 
@@ -24,12 +24,12 @@ from cugraph_ws.algorithms.options import (
     refuse_negative,
 )
 from cugraph_ws.algorithms.registry import algorithm
-from cugraph_ws.arguments import check_count, check_flag, check_number, shown
+from cugraph_ws.arguments import check_choice, check_count, check_flag, check_number, shown
 from cugraph_ws.backends import loops
 from cugraph_ws.errors import GraphMemoryError, InputError
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.driver import run_on
-from cugraph_ws.execution.keywords import refuse_unknown, takes_names_of_others
+from cugraph_ws.execution.keywords import takes_names_of_others
 from cugraph_ws.execution.loop import Loop, Result, Step
 from cugraph_ws.frames.base import is_dask_frame
 from cugraph_ws.frames.types import FrameT
@@ -42,14 +42,16 @@ from cugraph_ws.partition.labels import all_labels
 from cugraph_ws.partition.neighbourhoods import neighbourhoods, row_numbers
 from cugraph_ws.partition.part import Part
 from cugraph_ws.runtime.arrays import as_host, count_true, module_of
+from cugraph_ws.runtime.bins import bin_counts
 from cugraph_ws.runtime.looks import look
 from cugraph_ws.runtime.memory import available_memory
 from cugraph_ws.runtime.saved_state import SavedState
 from cugraph_ws.runtime.stable_order import stable_order
 
-__all__ = ["Louvain", "louvain"]
+__all__ = ["Louvain", "Objective", "louvain"]
 
 Array = Any  # NumPy's or CuPy's
+Objective = Literal["modularity", "cpm"]
 
 CLASSES = 8  # number of classes, whose vertices move at once
 # Number of classes in the first sweep over a level, in which most moves are made
@@ -63,6 +65,7 @@ STIRRED = 50
 TAIL = 0.01
 MOST_SEED = 2**63 - 1
 LEVELS = 100  # most levels, if the user gives no number
+BITS = 900  # of a factor, at most: its products with integers are finite
 LABELS_OF_VERTEX = 40  # bytes of the communities to start from, while they are read
 BYTES_AN_ARC = 72  # bytes of each arc while the arcs of all ranks are sorted
 
@@ -83,6 +86,7 @@ def louvain(
     resolution: float = 1.0,
     threshold: float = 1e-7,
     *,
+    objective: Objective = "modularity",
     hierarchy: bool = False,
     seed: int = 0,
     initial: Any = None,
@@ -115,6 +119,10 @@ def louvain(
         A level ends when a sweep over its vertices raises modularity by less than this or, in a
         level of more than 256 vertices, by less than 0.01 times what the level has gained so far.
         In the last level no vertices merge.
+    objective : {"modularity", "cpm"}
+        What is made great: "cpm" is the constant Potts model [4]_, the sum over communities of the weight
+        inside minus resolution n (n − 1) / 2, where n is the number of vertices.  Communities are then at
+        least as dense inside as `resolution`, whatever the size of the graph.
     hierarchy : bool
         Whether the frame also has the communities of each level.
     seed : int
@@ -131,7 +139,8 @@ def louvain(
         smallest communities to the largest, which are those of `partition`; of the levels before,
         each is split by the communities of `partition`.
     modularity : float
-        Modularity of the undirected graph; NaN if the weights of all edges sum to 0.
+        Modularity of the undirected graph; NaN if the weights of all edges sum to 0.  With
+        `objective="cpm"` the quality instead.
 
     Raises
     ------
@@ -150,6 +159,8 @@ def louvain(
        detection", Parallel Computing 47, 2015.
     .. [3] R. Rotta and A. Noack, "Multilevel local search algorithms for modularity clustering",
        ACM Journal of Experimental Algorithmics 16, 2011.
+    .. [4] V. A. Traag, P. Van Dooren and Y. Nesterov, "Narrow scope for resolution-limit-free community
+       detection", Physical Review E 84, 2011.
 
     Examples
     --------
@@ -160,11 +171,18 @@ def louvain(
     >>> frame.partition.tolist(), modularity
     ([0, 0, 1, 1], 0.5)
     """
-    refuse_unknown(louvain, options)
     levels = levels_wanted(max_level, max_iter)
     result = communities(
         graph,
-        Louvain(levels, threshold, resolution, hierarchy=hierarchy, seed=seed, initial=initial),
+        Louvain(
+            levels,
+            threshold,
+            resolution,
+            objective=objective,
+            hierarchy=hierarchy,
+            seed=seed,
+            initial=initial,
+        ),
         source=source,
         destination=destination,
         weight=weight,
@@ -225,7 +243,7 @@ def communities(
     Returns
     -------
     Result
-        Its residual is the modularity times −1.
+        Its residual is the modularity, or the quality of another objective, times −1.
     """
     opened = as_graph(
         graph,
@@ -247,7 +265,8 @@ class Level(NamedTuple):
         Sorted by source, then neighbour; each pair once, without self-loops.
     offsets : array, shape (vertices + 1,)
     degrees : array, shape (vertices,)
-        Sums of weights, self-loops included.
+        Sums of weights, self-loops included; for the constant Potts model the numbers of the graph's
+        vertices, which take their place in gains.
     inside : int
         Sum of the weights of self-loops, as they count in degrees.
     weighted : bool
@@ -276,7 +295,7 @@ class Louvain(Loop):
 
     Parameters
     ----------
-    max_level, threshold, resolution, hierarchy, seed, initial
+    max_level, threshold, resolution, objective, hierarchy, seed, initial
         See `louvain`.
     """
 
@@ -302,10 +321,12 @@ class Louvain(Loop):
         threshold: float = 1e-7,
         resolution: float = 1.0,
         *,
+        objective: Objective = "modularity",
         hierarchy: bool = False,
         seed: int = 0,
         initial: Any = None,
     ) -> None:
+        check_choice("objective", objective, get_args(Objective))
         check_count("max_level", max_level, 1)
         check_number("threshold", threshold, finite=True)
         check_number("resolution", resolution, positive=True, finite=True)
@@ -313,7 +334,7 @@ class Louvain(Loop):
         check_count("seed", seed, most=MOST_SEED)
         self._max_level, self._threshold = int(max_level), float(threshold)
         self._resolution, self._seed = float(resolution), int(seed)
-        self._hierarchy = bool(hierarchy)
+        self._hierarchy, self._cpm = bool(hierarchy), objective == "cpm"
         if is_dask_frame(initial):
             raise InputError(
                 "initial: a frame that is in memory is needed, not a Dask frame; compute() it first"
@@ -335,7 +356,11 @@ class Louvain(Loop):
         self._vertices = graph.number_of_vertices
         self._finished: list[Array] = []  # communities of vertices, one array for each level
         self._final = False
-        self._begin_graph(self._first_level())
+        level, self._exponent = self._first_level(), exponent(graph)
+        self._twice = _total(level.degrees)
+        if self._cpm:
+            level = level._replace(degrees=self._part.xp.ones(self._vertices, np.int64))
+        self._begin_graph(level)
         self._first = self._level
         if self._start_labels is not None:
             self._put(self._xp.asarray(self._start_labels))
@@ -354,7 +379,7 @@ class Louvain(Loop):
         )
         listed, moved, change, squares = self._mover.sweep(
             (label, self._totals, self._sizes), before, self._factor, classes,
-            level.sources, self._stirred, self._twice,
+            level.sources, self._stirred, self._everything,
         )  # fmt: skip
         self._label = label
         if moved:
@@ -365,7 +390,7 @@ class Louvain(Loop):
         if self._best < best:
             self._best = best
             self._put(before)
-        least = self._threshold
+        least = self._threshold * (self._in_weights(self._twice) if self._cpm else 1.0)
         if large:
             least = max(least, TAIL * (self._best - self._entered))
         if not moved or self._best - best < least or self._sweeps >= MOST_SWEEPS:
@@ -379,6 +404,7 @@ class Louvain(Loop):
             "threshold": self._threshold,
             "resolution": self._resolution,
             "seed": self._seed,
+            **({"objective": "cpm"} if self._cpm else {}),
             **({} if self._start_labels is None else {"initial": self._start_labels}),
         }
 
@@ -436,6 +462,8 @@ class Louvain(Loop):
         rows, columns, weights = both_ways(part)
         count = int(as_host(self._member).max()) + 1
         level = contract(part.xp, self._member[rows], self._member[columns], weights, count)
+        if self._cpm:
+            level = level._replace(degrees=bin_counts(self._member, count).astype(np.int64))
         self._begin(level)
         self._best = self._entered = self._quality()
 
@@ -483,13 +511,13 @@ class Louvain(Loop):
         self._backend = loops("louvain", on_device=self._on_device)
         self._level, self._sweeps = level, 0
         self._called = False
-        self._twice = _total(level.degrees)
         self._mover = self._backend.Mover(level.rows, level.degrees, weighted=level.weighted)
         count = len(level.degrees)
         self._label, self._inside = self._xp.arange(count), level.inside
         self._totals, self._sizes = level.degrees.copy(), self._xp.ones(count, np.int64)
         self._stirred = self._xp.zeros(count, np.int64)
-        self._enough = self._xp.maximum(level.degrees // STIRRED, 1)
+        degrees = row_sums(self._xp, level.weights, level.offsets) if self._cpm else level.degrees
+        self._enough = self._xp.maximum(degrees // STIRRED, 1)
 
     def _first_level(self) -> Level:
         """Return the vertices and edges of the graph."""
@@ -552,7 +580,7 @@ class Louvain(Loop):
             self._member = self._of_vertices(dense)
             self._finished = [*self._finished, self._member]
         if merges and len(self._finished) < self._max_level:
-            self._begin(merge(xp, self._backend, level, dense, count))
+            self._begin(merge(xp, self._backend, level, dense, count, self._twice))
             self._entered = self._best
         else:
             self._end_levels()
@@ -588,9 +616,21 @@ class Louvain(Loop):
         self._begin_graph(self._first)
         self._begin_in(self._here(self._finished[-1]))
 
+    def _in_weights(self, arcs: int) -> float:
+        """Return the weight of edges, given that of their arcs, which are two for each, as an integer."""
+        return math.ldexp(arcs / 2, -self._exponent)
+
+    @property
+    def _everything(self) -> int:
+        """The sum of all degrees, or the number of vertices that take their place."""
+        return self._vertices if self._cpm else self._twice
+
     @property
     def _factor(self) -> float:
         """The expected weight between two vertices of degree 1."""
+        if self._cpm:  # bounded, so that products are finite whatever the weights are
+            bits = self._exponent + math.frexp(self._resolution)[1]
+            return math.ldexp(self._resolution, self._exponent) if bits < BITS else 2.0**BITS
         return self._resolution / self._twice
 
     def _classes(
@@ -610,9 +650,12 @@ class Louvain(Loop):
         return mover.by_hash(salt, FIRST_CLASSES if first else CLASSES, stirred)
 
     def _quality(self, squares: int | None = None) -> float:
-        """Return the modularity, the same on all engines: all sums are of integers."""
+        """Return the modularity, or the quality; the same on all engines: all sums are of integers."""
         if self._twice == 0:
             return math.nan
+        if self._cpm:
+            pairs = (_total(self._totals * self._totals) - self._vertices) // 2
+            return self._in_weights(self._inside) - self._resolution * pairs
         if squares is None:
             squares = self._backend.sum_squares(self._totals, self._twice)
         return float(self._inside / self._twice - self._resolution * (squares / UNIT))
@@ -688,13 +731,13 @@ def contract(xp: Any, rows: Array, columns: Array, weights: Array, count: int) -
     return Level(rows, columns, weights, offsets, degrees, inside)
 
 
-def merge(xp: Any, backend: Any, level: Level, dense: Array, count: int) -> Level:
-    """Make communities, numbered from 0 to `count` - 1, the vertices of a level."""
+def merge(xp: Any, backend: Any, level: Level, dense: Array, count: int, twice: int) -> Level:
+    """Make communities, numbered from 0 to `count` - 1, the vertices of a level; `twice` is the weight of all."""
     degrees = backend.sum_by(dense, level.degrees, count)
     offsets, indices, weights = backend.merged(
         level.rows, level.sources, dense, count, weighted=level.weighted
     )
-    inside = _total(degrees) - _total(weights)
+    inside = twice - _total(weights)
     sources = row_numbers(xp, offsets, len(indices))
     return Level(sources, indices, weights, offsets, degrees, inside)
 

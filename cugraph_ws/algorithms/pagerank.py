@@ -12,10 +12,11 @@ from typing import Any, Unpack
 import numpy as np
 
 import cugraph_ws.program.declarations as ws
-from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
+from cugraph_ws.algorithms.options import Columns, RunOptions, Weight, refuse_negative
+from cugraph_ws.algorithms.pagerank_of_groups import PageRankOfGroups
 from cugraph_ws.algorithms.registry import algorithm
-from cugraph_ws.arguments import check_flag
-from cugraph_ws.errors import InputError
+from cugraph_ws.arguments import check_flag, check_number
+from cugraph_ws.errors import ConvergenceError, InputError
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.driver import run_on
 from cugraph_ws.frames.types import FrameT
@@ -27,6 +28,9 @@ from cugraph_ws.program.linear import linear
 from cugraph_ws.runtime.arrays import any_true
 
 __all__ = ["PageRank", "pagerank"]
+
+# Arguments with values of the graph's vertices, or about its supersteps; without them groups are computed together
+OF_THE_GRAPH = ("personalization", "precomputed_vertex_out_weight", "nstart", "dangling", "plan")
 
 
 def _shares(xp: Any, ranks: Any, constants: Mapping[str, Any]) -> dict[str, Any]:
@@ -114,6 +118,7 @@ def check_surfer(graph: GraphView, values: Mapping[str, Any], argument: str) -> 
     columns="vertex, pagerank",
     weights="read",
     program=PageRank,
+    by_group=lambda arguments: all(arguments.get(name) is None for name in OF_THE_GRAPH),
 )
 @accepts_dask_frames
 def pagerank(
@@ -182,16 +187,19 @@ def pagerank(
        accelerating PageRank computations", WWW 2003.
     """
     check_flag("fail_on_nonconvergence", fail_on_nonconvergence)
+    opened = as_graph(
+        graph,
+        source=source,
+        destination=destination,
+        weight=weight,
+        directed=directed,
+        weighted=True,
+    )
+    if opened.groups:
+        return _of_groups(opened, alpha, tol, max_iter, fail_on_nonconvergence, options)
     result = run_on(
         PageRank,
-        as_graph(
-            graph,
-            source=source,
-            destination=destination,
-            weight=weight,
-            directed=directed,
-            weighted=True,
-        ),
+        opened,
         alpha=alpha,
         personalization=personalization,
         dangling=dangling,
@@ -203,4 +211,31 @@ def pagerank(
     )
     if fail_on_nonconvergence:
         result.require_convergence("pagerank")
+    return result.frame
+
+
+def _of_groups(
+    graph: GraphView[FrameT],
+    alpha: float,
+    tol: float,
+    max_iter: int,
+    fail: bool,
+    options: RunOptions,
+) -> FrameT:
+    """Return the ranks of every group, which sum to 1 in each."""
+    check_number("alpha", alpha)
+    loop = PageRankOfGroups(alpha, tol, max_iter)
+    refuse_negative(graph)
+    out_weight = graph.weight_sums(graph.weight, incoming=False)
+    check_surfer(graph, {"alpha": alpha, "out_weight": out_weight}, "weight")
+    result = run_on(loop, graph, **options)
+    if not fail:
+        return result.frame
+    result.require_convergence("pagerank")
+    if result.residual > tol:
+        raise ConvergenceError(
+            f"pagerank did not converge in all groups: stopped after max_iter={max_iter} supersteps, residual "
+            f"{result.residual:.3g}; raise max_iter or tol, or take the error's .result",
+            result,
+        )
     return result.frame

@@ -15,6 +15,7 @@ from cugraph_ws.algorithms.degrees import *
 from cugraph_ws.algorithms.delta_pagerank import *
 from cugraph_ws.algorithms.distances import *
 from cugraph_ws.algorithms.eigenvector import *
+from cugraph_ws.algorithms.groups import *
 from cugraph_ws.algorithms.heat import *
 from cugraph_ws.algorithms.hits import *
 from cugraph_ws.algorithms.independent_set import *
@@ -28,6 +29,7 @@ from cugraph_ws.algorithms.neural_network import *
 from cugraph_ws.algorithms.pagerank import *
 from cugraph_ws.algorithms.paths import *
 from cugraph_ws.algorithms.personalized_pagerank import *
+from cugraph_ws.algorithms.projection import *
 from cugraph_ws.algorithms.reachable import *
 from cugraph_ws.algorithms.similarity import *
 from cugraph_ws.algorithms.spanning_tree import *

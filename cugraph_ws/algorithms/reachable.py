@@ -9,6 +9,7 @@ import numpy as np
 from cugraph_ws.algorithms.bfs import BFS
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight
 from cugraph_ws.algorithms.registry import algorithm
+from cugraph_ws.arguments import is_one_vertex
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.driver import run_on
 from cugraph_ws.frames.types import FrameT
@@ -127,7 +128,8 @@ def _reached(
     graph: GraphView[FrameT], along: GraphView[FrameT], vertex: Any, name: str, options: RunOptions
 ) -> FrameT:
     """Return the vertices that a search along the edges of a graph, or of its reverse, reaches."""
-    result = run_on(BFS, along, start=vertex, predecessors=False, **options)
+    given = along.members([vertex] if is_one_vertex(vertex) else vertex, "vertex")
+    result = run_on(BFS, along, start=given, predecessors=False, **options)
     far: Any = result.require_convergence(name).arrays["distance"]
     places = as_host(far.valid & (far.values > 0))
     own = graph.low + np.flatnonzero(places)

@@ -22,6 +22,7 @@ Group = Literal["paths", "centrality", "communities", "structure", "similarity",
 GROUPS: tuple[Group, ...] = get_args(Group)
 Weights = Literal["ignored", "kept", "read", "required", "weighted", "use_weight"]
 Checkpoints = Literal["everywhere", "on one machine", "nowhere"]
+ByGroup = bool | Callable[[Arguments], bool]
 
 
 def _entry(names: str, kind: str, text: str) -> str:
@@ -95,6 +96,7 @@ class Algorithm:
     checkpoints: Checkpoints
     program: Any
     note: str
+    by_group: ByGroup = False
 
     @property
     def name(self) -> str:
@@ -169,6 +171,7 @@ def algorithm(
     checkpoints: Checkpoints = "everywhere",
     program: Any = None,
     note: str = "",
+    by_group: ByGroup = False,
 ) -> Callable[[Function], Function]:
     """Declare a public function of a graph; this is the outermost decorator.
 
@@ -196,6 +199,9 @@ def algorithm(
         `rows_of_runs.py`.
     note : str
         What the README adds to the first sentence of the docstring.
+    by_group : bool or callable
+        Whether one call on a graph of many groups, between which there are no edges, gives each of them the
+        answer of a call on it alone; a callable is given the arguments.  See `run_groups`.
 
     Returns
     -------
@@ -205,7 +211,16 @@ def algorithm(
 
     def declare(function: Function) -> Function:
         ALGORITHMS[function.__name__] = Algorithm(
-            function, group, columns, example or {}, weights, directions, checkpoints, program, note
+            function,
+            group,
+            columns,
+            example or {},
+            weights,
+            directions,
+            checkpoints,
+            program,
+            note,
+            by_group,
         )
         leading = "engine, " if program is None else "engine, plan, "
         options = _entry("**options", "", leading + OPTIONS[checkpoints])

@@ -59,6 +59,7 @@ FUNCTIONS: dict[str, Callable[[int], Any]] = {
     "average_shortest_path_length": lambda _: Eccentricities(),
     "belief_propagation": lambda _: BeliefPropagation(["", ""], [[1.0, 1.0], [1.0, 1.0]]),
     "betweenness_centrality": Betweenness,
+    "bipartite_projection": lambda _: Similarity("common"),
     "bridges": lambda _: Biconnectivity(),
     "circuit": lambda _: VertexLoop(_CIRCUIT, {"sources": {}}, Options()),
     "closeness_centrality": lambda count: DistanceSums(range(count)),

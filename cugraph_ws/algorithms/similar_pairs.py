@@ -15,7 +15,12 @@ import numpy as np
 
 from cugraph_ws.errors import GraphMemoryError
 from cugraph_ws.execution.run_memory import room_for_runs
-from cugraph_ws.partition.neighbourhoods import Neighbourhoods, batches, flattened
+from cugraph_ws.partition.neighbourhoods import (
+    Neighbourhoods,
+    NeighbourRows,
+    batches,
+    flattened,
+)
 from cugraph_ws.runtime.arrays import as_host
 from cugraph_ws.runtime.looks import look
 from cugraph_ws.runtime.memory import format_bytes
@@ -53,6 +58,8 @@ class AllPairs:
     name : str
         The measure, for errors.
     near : Neighbourhoods
+    rows : NeighbourRows
+        Its rows, some of which may be emptied: those vertices are in no pair as the first.
     top : int or None
         Number of pairs to keep of each vertex: those of the greatest coefficients.  Pairs are then
         listed for both of their vertices, else for the smaller one.
@@ -71,28 +78,30 @@ class AllPairs:
         self,
         name: str,
         near: Neighbourhoods,
+        rows: NeighbourRows,
         top: int | None,
         at_least: float | None,
         row: float = ROW,
     ) -> None:
-        self._name, self._near, self._top, self._row = name, near, top, row
+        self._name, self._near, self._rows, self._top, self._row = name, near, rows, top, row
         self._at_least = None if at_least is None or at_least <= 0 else at_least
-        xp, degrees = near.xp, near.rows.degrees
-        heads = near.rows.indices.astype(np.int64)
+        xp = near.xp
+        heads = rows.indices.astype(np.int64)
         ends = xp.zeros(len(heads) + 1, np.int64)
         look()
-        lengths = near.halo.fetch(degrees, heads)
+        lengths = near.halo.fetch(near.rows.degrees, heads)
         look()
         ends[1:] = xp.cumsum(lengths)
         look()
-        ends = xp.take(ends, near.rows.offsets)
+        greatest = int(lengths.max()) if len(lengths) else 0
+        ends = xp.take(ends, rows.offsets)
         self._lengths = ends[1:] - ends[:-1]  # entries to list, by owned vertex
         on_device = xp is not np
         self._room = room_for_runs(on_device=on_device, comm=near.halo.comm)
         wanted = ENTRIES_ON_DEVICE if on_device else ENTRIES
         self._entries = max(1, min(wanted, self._room // (SHARE * ENTRY)))
         self._counted = self._held = 0
-        self.counts = self._must_count(degrees)
+        self.counts = self._must_count(greatest)
         self.rewind(0)
 
     def rewind(self, first: int) -> None:
@@ -119,10 +128,10 @@ class AllPairs:
         near, xp = self._near, self._near.xp
         low, high = self._bounds[self._next]
         self._next += 1
-        bounds = as_host(near.rows.offsets[low : high + 1])
+        bounds = as_host(self._rows.offsets[low : high + 1])
         arcs = [(int(bounds[0]), int(bounds[-1]))]
         if high == low + 1 and near.halo.alone:  # the neighbours of one vertex may have long rows
-            lengths = near.rows.degrees[near.rows.indices[arcs[0][0] : arcs[0][1]]]
+            lengths = near.rows.degrees[self._rows.indices[arcs[0][0] : arcs[0][1]]]
             begin = arcs[0][0]
             arcs = [(begin + a, begin + b) for a, b in batches(lengths, self._entries)] or arcs
         owner = near.low + low + xp.asarray(np.repeat(np.arange(high - low), np.diff(bounds)))
@@ -137,7 +146,7 @@ class AllPairs:
     def _keys(self, first: int, last: int, owner: Array) -> Array:
         """Return the pairs of the owners of some arcs and their neighbours' neighbours, as distinct keys."""
         near, xp = self._near, self._near.xp
-        rows, which = near.of_distinct(near.rows.indices[first:last].astype(np.int64))
+        rows, which = near.of_distinct(self._rows.indices[first:last].astype(np.int64))
         begins = rows.offsets[which]
         _, arc, places = flattened(xp, begins, rows.offsets[which + 1] - begins)
         firsts = xp.take(owner, arc)
@@ -175,13 +184,16 @@ class AllPairs:
             self._refuse(f"{halo.totals(self._held)[0]:,} pairs so far")
         return pairs
 
-    def _must_count(self, degrees: Array) -> bool:
-        """Refuse the run if its result cannot fit; return whether only counting decides; collective."""
+    def _must_count(self, greatest: int) -> bool:
+        """Refuse the run if its result cannot fit; return whether only counting decides; collective.
+
+        `greatest` is the greatest degree of a neighbour of an owned vertex.
+        """
         xp, halo, comm = self._near.xp, self._near.halo, self._near.halo.comm
         self._capacity = halo.totals(int(max(self._room - ENTRY * self._entries, 0) // self._row))[
             0
         ]
-        most_pairs = xp.minimum(self._lengths - degrees, self._near.vertices - 1)
+        most_pairs = xp.minimum(self._lengths - self._rows.degrees, self._near.vertices - 1)
         if self._top is not None:
             most = halo.totals(int(xp.minimum(most_pairs, self._top).sum()))[0]
             if self._at_least is None and most > self._capacity:
@@ -190,7 +202,7 @@ class AllPairs:
         if self._at_least is not None:
             return False
         most = halo.totals(int(most_pairs.sum()))[0] // 2
-        greatest = max(comm.allgather(int(degrees.max()) if len(degrees) else 0))
+        greatest = max(comm.allgather(greatest))
         least = greatest * (greatest - 1) // 2
         if least > self._capacity:
             self._refuse(f"{least:,} or more pairs")
@@ -198,8 +210,9 @@ class AllPairs:
 
     def _refuse(self, pairs: str) -> None:
         """Raise GraphMemoryError."""
+        given = ", or the pairs in vertex_pair=" if self._rows is self._near.rows else ""
         raise GraphMemoryError(
             f"{self._name} of all pairs with a common neighbour has {pairs}, of {self._row:.0f} bytes each, and "
             f"{format_bytes(self._room)} are available; give a smaller top= (the most similar vertices of "
-            f"each), a greater at_least= (the least coefficient), or the pairs in vertex_pair="
+            f"each), a greater at_least= (the least coefficient){given}"
         )

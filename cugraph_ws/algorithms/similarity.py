@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
 from operator import length_hint
@@ -52,7 +52,7 @@ from cugraph_ws.runtime.saved_state import SavedState
 __all__ = ["Similarity", "adamic_adar", "cosine", "jaccard", "overlap", "sorensen"]
 
 Array = Any  # NumPy's or CuPy's
-Measure = Literal["jaccard", "overlap", "sorensen", "cosine", "adamic_adar"]
+Measure = Literal["jaccard", "overlap", "sorensen", "cosine", "adamic_adar", "common"]
 
 ARCS_A_STEP = 1 << 25  # most arcs in the rows of a batch of pairs; checkpoints count batches
 TOGETHER = 256  # batches in a step on a single GPU: ten milliseconds
@@ -65,7 +65,14 @@ SCORES: dict[str, Callable[[Any, Array, Array, Array], tuple[Array, Array]]] = {
     "sorensen": lambda xp, common, of_first, of_second: (2 * common, of_first + of_second),
     "cosine": lambda xp, common, of_first, of_second: (common, xp.sqrt(of_first * of_second)),
     "adamic_adar": lambda xp, common, of_first, of_second: (common, xp.ones(len(common))),
+    "common": lambda xp, common, of_first, of_second: (common, xp.ones(len(common))),
 }
+
+
+def lists_all_pairs(arguments: Mapping[str, Any]) -> bool:
+    """Return whether a call finds its pairs itself; given ones have an order of their own."""
+    pairs = arguments.get("vertex_pair")
+    return pairs is None or isinstance(pairs, str)
 
 
 @algorithm(
@@ -75,6 +82,7 @@ SCORES: dict[str, Callable[[Any, Array, Array, Array], tuple[Array, Array]]] = {
     directions=False,
     checkpoints="on one machine",
     note='Given pairs, "edges", or all with a common neighbour, of which `top` and `at_least` choose.',
+    by_group=lists_all_pairs,
 )
 @accepts_dask_frames
 def jaccard(
@@ -126,6 +134,7 @@ def jaccard(
     weights="use_weight",
     directions=False,
     checkpoints="on one machine",
+    by_group=lists_all_pairs,
 )
 @accepts_dask_frames
 def overlap(
@@ -177,6 +186,7 @@ def overlap(
     weights="use_weight",
     directions=False,
     checkpoints="on one machine",
+    by_group=lists_all_pairs,
 )
 @accepts_dask_frames
 def sorensen(
@@ -228,6 +238,7 @@ def sorensen(
     weights="use_weight",
     directions=False,
     checkpoints="on one machine",
+    by_group=lists_all_pairs,
 )
 @accepts_dask_frames
 def cosine(
@@ -278,6 +289,7 @@ def cosine(
     columns="first, second, adamic_adar_coeff",
     directions=False,
     checkpoints="on one machine",
+    by_group=lists_all_pairs,
 )
 @accepts_dask_frames
 def adamic_adar(
@@ -357,7 +369,8 @@ class Similarity(Loop):
 
     Parameters
     ----------
-    measure : {"jaccard", "overlap", "sorensen", "cosine", "adamic_adar"}
+    measure : {"jaccard", "overlap", "sorensen", "cosine", "adamic_adar", "common"}
+        "common" is the number of common neighbours.
     vertex_pair : DataFrame or "edges", optional
         See `jaccard`.
     use_weight : bool
@@ -384,8 +397,8 @@ class Similarity(Loop):
     ) -> None:
         check_choice("measure", measure, get_args(Measure))
         check_flag("use_weight", use_weight)
-        if use_weight and measure == "adamic_adar":
-            raise InputError("use_weight=True: adamic_adar does not use weights; leave it out")
+        if use_weight and measure in ("adamic_adar", "common"):
+            raise InputError(f"use_weight=True: {measure} does not use weights; leave it out")
         if isinstance(vertex_pair, str) and vertex_pair != "edges":
             raise InputError(
                 f"vertex_pair={shown(vertex_pair)}: give a frame with columns `first` and `second`, "
@@ -436,7 +449,8 @@ class Similarity(Loop):
         self._kept = [Kept(*(xp.zeros(0, kind) for kind in (np.int64, np.int64, np.float64)))]
         if self._given is None:
             row = ROW + 2 * sizes_of(graph, on_device=on_device).wide_ids if graph.whole else ROW
-            self._all = AllPairs(self.name, near, self._top, self._at_least, row)
+            rows = self._first_rows(near)
+            self._all = AllPairs(self.name, near, rows, self._top, self._at_least, row)
             self._begin((self._kept[0].firsts, self._kept[0].seconds))
             return
         if isinstance(self._given, str):
@@ -448,6 +462,10 @@ class Similarity(Loop):
             named = graph.vertex_pairs(self._given, "vertex_pair")
             pairs = tuple(xp.asarray(end if on_device else as_host(end)) for end in named)
         self._begin(pairs)
+
+    def _first_rows(self, near: Neighbourhoods) -> NeighbourRows:
+        """Return the rows of the vertices that are the first of a pair, those of others emptied; collective."""
+        return near.rows
 
     def _begin(self, pairs: Sequence[Array]) -> None:
         """Begin a piece: cut its pairs into batches; collective."""

@@ -50,6 +50,7 @@ SAMPLED = 4096  # weights sampled to decide which edges are light
     weights="read",
     checkpoints="nowhere",
     note="Of equal weights, the first edge is taken.",
+    by_group=True,
 )
 @accepts_dask_frames
 def minimum_spanning_forest(
@@ -98,6 +99,7 @@ def minimum_spanning_forest(
     weights="read",
     checkpoints="nowhere",
     note="Of equal weights, the first edge is taken.",
+    by_group=True,
 )
 @accepts_dask_frames
 def maximum_spanning_forest(

@@ -81,6 +81,7 @@ class SSSP:
     weights="read",
     note="Lengths are 0 or more; exact for integers.",
     program=SSSP,
+    by_group=True,
 )
 @takes_names_of_others
 @takes_source_for_start

@@ -50,6 +50,7 @@ NONE = -1  # the root of a vertex whose component is not known yet
 @algorithm(
     group="structure",
     columns="vertex, labels",
+    by_group=True,
 )
 @accepts_dask_frames
 def strongly_connected_components(

@@ -11,7 +11,14 @@ from cugraph_ws.algorithms.footprints import ROWS, subgraph_memory
 from cugraph_ws.algorithms.options import Columns, RunOptions, Weight, refuse_checkpoints
 from cugraph_ws.algorithms.registry import algorithm
 from cugraph_ws.algorithms.sssp import SSSP
-from cugraph_ws.arguments import check_count, check_flag, check_number, is_label, shown
+from cugraph_ws.arguments import (
+    check_count,
+    check_flag,
+    check_number,
+    is_label,
+    is_one_vertex,
+    shown,
+)
 from cugraph_ws.contract import choose_engine
 from cugraph_ws.errors import InputError
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
@@ -157,13 +164,14 @@ def ego_graph(
             "undirected=True: paths follow the edges of a directed graph; read them with directed=False"
         )
     refuse_call("ego_graph", ROWS["marks of edges"], opened, on_device=opened.device_resident)
+    given = opened.members([vertex] if is_one_vertex(vertex) else vertex, "vertex")
     if distance is None:
         result = run_on(
-            BFS, opened, start=vertex, max_iter=int(radius), predecessors=False, **options
+            BFS, opened, start=given, max_iter=int(radius), predecessors=False, **options
         )
     else:
         result = run_on(
-            SSSP, opened, start=vertex, cutoff=radius, predecessors=not center, **options
+            SSSP, opened, start=given, cutoff=radius, predecessors=not center, **options
         )
     if result.stopped != "max_iter":
         result.require_convergence("ego_graph")

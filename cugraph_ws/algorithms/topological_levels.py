@@ -60,6 +60,7 @@ class TopologicalLevels:
     columns="vertex, level",
     note="If the graph has a cycle, the error names it.",
     program=TopologicalLevels,
+    by_group=True,
 )
 @accepts_dask_frames
 def topological_levels(

@@ -38,6 +38,7 @@ TOGETHER = 64  # batches in a step on a single GPU
     columns="vertex, counts",
     directions=False,
     note="Parallel edges count once, and self-loops do not.",
+    by_group=True,
 )
 @accepts_dask_frames
 def triangle_count(
@@ -91,6 +92,7 @@ def triangle_count(
     group="structure",
     columns="vertex, clustering_coefficient",
     note="On directed graphs LDBC's LCC.",
+    by_group=True,
 )
 @accepts_dask_frames
 def clustering_coefficient(

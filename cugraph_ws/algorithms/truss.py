@@ -37,6 +37,7 @@ Array = Any  # NumPy's or CuPy's
     columns="edges, truss_number",
     checkpoints="on one machine",
     directions=False,
+    by_group=True,
 )
 @accepts_dask_frames
 def truss_number(
@@ -87,6 +88,7 @@ def truss_number(
     example={"k": 2},
     weights="kept",
     checkpoints="on one machine",
+    by_group=True,
 )
 @accepts_dask_frames
 def k_truss(

@@ -109,6 +109,7 @@ cast(VertexProgram, WidestPath).for_integers = cast(VertexProgram, IntegerWidest
     weights="read",
     note="Exact for integers.",
     program=WidestPath,
+    by_group=True,
 )
 @takes_names_of_others
 @takes_source_for_start

@@ -376,15 +376,36 @@ LEVELS = (
     click.option(
         "--resolution", type=float, default=1.0, show_default=True, help="Higher: smaller ones."
     ),
+    click.option(
+        "--objective",
+        type=click.Choice(["modularity", "cpm"]),
+        default="modularity",
+        show_default=True,
+        help="What is made great; cpm: constant Potts model.",
+    ),
     click.option("--hierarchy", is_flag=True, help="Also write the communities of each level."),
     click.option("--seed", type=int, default=0, show_default=True, help="Of the order."),
 )
 LEVELS_TEXT = (
     "With --hierarchy also level_0, level_1 and so on.  The last residual is the negative of the "
-    "modularity."
+    "modularity, or of the quality."
 )
-louvain_command = loop_command("louvain", Louvain, *LEVELS, more=LEVELS_TEXT)
-leiden_command = loop_command("leiden", Leiden, *LEVELS, more=LEVELS_TEXT)
+
+
+def _communities_command(name: str, what: Callable[..., Any]) -> click.Command:
+    """Return the command of a method that finds communities, from given ones on if there is a file."""
+    initial = click.option(
+        "--initial", type=A_FILE, metavar="FILE", help="Communities to start from."
+    )
+
+    def loop(job: Job, initial: Path | None, **arguments: Any) -> Any:
+        return what(initial=None if initial is None else job.read_vertices(initial), **arguments)
+
+    return loop_command(name, loop, *LEVELS, initial, more=LEVELS_TEXT, takes_job=True)
+
+
+louvain_command = _communities_command("louvain", Louvain)
+leiden_command = _communities_command("leiden", Leiden)
 
 
 COMMUNITIES = _values("communities", "Column of --vertices with communities.")

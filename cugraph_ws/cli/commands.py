@@ -44,6 +44,7 @@ def loop_command(
     *options: Option,
     rank_by: str | None = None,
     more: str = "",
+    takes_job: bool = False,
 ) -> click.Command:
     """Make the command of an algorithm that runs a loop.
 
@@ -59,11 +60,13 @@ def loop_command(
         Column whose greatest values are shown first.
     more : str
         The end of its help text.
+    takes_job : bool
+        Whether `what` takes the job too, by which it reads files.
     """
     declared = ALGORITHMS[name]
 
     def command(job: Job, **arguments: Any) -> None:
-        loop = what(**arguments)
+        loop = what(job, **arguments) if takes_job else what(**arguments)
         with job.graph(weighted=declared.reads_weights) as graph:
             job.run(graph, loop, rank_by=rank_by)
 

@@ -129,6 +129,10 @@ INSTEAD: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
+# Functions of bipartite graphs, and the argument that has the vertices of one side
+SIDES = {"bipartite_projection": "vertices", "maximal_bipartite_matching": "left"}
+
+
 def arguments_of(name: str, graph: Any) -> dict[str, Any]:
     """Return the arguments of a function besides the graph.
 
@@ -144,8 +148,8 @@ def arguments_of(name: str, graph: Any) -> dict[str, Any]:
     declared = ALGORITHMS[name]
     ids = list(range(VERTICES))
     arguments = declared.arguments(ids)
-    if name == "maximal_bipartite_matching":
-        arguments["left"] = ids[::2]
+    if name in SIDES:
+        arguments[SIDES[name]] = ids[::2]
     if name == "belief_propagation":
         arguments = _beliefs(graph)  # in the memory of the graph
     if "tol" in inspect.signature(declared.function).parameters:
@@ -515,7 +519,12 @@ def _graph(task: Task, columns: Sequence[str]) -> Any:
     hub = np.full(VERTICES, HUB)
     source = np.concatenate([random["source"], everyone, hub])
     destination = np.concatenate([random["destination"], hub, everyone])
-    if task.name == "maximal_bipartite_matching":  # from even ids to odd ones
+    if task.name == "bipartite_projection":  # without the hub, which all pairs would share
+        source, destination = (
+            np.concatenate([random[end][: VERTICES // 2], everyone])
+            for end in ("source", "destination")
+        )
+    if task.name in SIDES:  # from even ids to odd ones
         source, destination = source & ~1, destination | 1
     if task.name == "topological_levels":  # without cycles
         source, destination = np.minimum(source, destination), np.maximum(source, destination) + 1

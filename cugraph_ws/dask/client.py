@@ -47,6 +47,7 @@ __all__ = [
     "RankTasks",
     "ask_workers",
     "current_client",
+    "held_bytes",
     "placed",
     "run_on_ranks",
     "submit_tasks",
@@ -630,6 +631,28 @@ def workers_of(client: Client, wanted: Sequence[str] | None = None) -> list[str]
             f"worker {missing[0]} is not in the cluster, which has: {', '.join(present) or 'none'}"
         )
     return list(wanted)
+
+
+def held_bytes(
+    client: Client, parts: Sequence[Future[Any]], addresses: Sequence[str]
+) -> tuple[dict[str, int], int]:
+    """Return how many bytes of partitions each worker holds, and how many there are.
+
+    Parameters
+    ----------
+    client : Client
+    parts : sequence of Future
+        Finished.
+    addresses : sequence of str
+    """
+    holders: Mapping[Any, Sequence[str]] = client.who_has(list(parts))
+    sizes = client.nbytes([part.key for part in parts], summary=False)
+    held = dict.fromkeys(addresses, 0)
+    for key, size in sizes.items():
+        for address in holders.get(key, ()):
+            if address in held:
+                held[address] += size
+    return held, sum(sizes.values())
 
 
 def placed(

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field, replace
 from types import TracebackType
 from typing import Any, Literal, get_args
 
+import dask
 from dask.tokenize import tokenize
 from distributed import Client, Future, wait
 from distributed.protocol.pickle import dumps, loads
@@ -33,6 +34,7 @@ from cugraph_ws.dask.client import (
     RankTasks,
     ask_workers,
     current_client,
+    held_bytes,
     placed,
     run_on_ranks,
     workers_of,
@@ -57,7 +59,7 @@ from cugraph_ws.dask.tasks import (
     meta_of,
     report_rank,
 )
-from cugraph_ws.errors import InputError, WorkerLostError
+from cugraph_ws.errors import GraphMemoryError, InputError, WorkerLostError
 from cugraph_ws.execution.loop import NO_EDGE_STATE
 from cugraph_ws.execution.options import Engine, Options
 from cugraph_ws.execution.progress import ProgressUpdate, Reporter, reporter
@@ -72,7 +74,7 @@ from cugraph_ws.graph.edges import (
     named_columns,
     weight_column,
 )
-from cugraph_ws.graph.graph import Balance, check_as_built
+from cugraph_ws.graph.graph import Balance, Spread, check_as_built
 from cugraph_ws.graph.methods import GraphMethods
 from cugraph_ws.graph.report import GraphReport, warn_of_pairs
 from cugraph_ws.graph.vertices import id_columns
@@ -85,6 +87,10 @@ from cugraph_ws.runtime.dispatch import provider
 
 __all__ = ["ClusterGraph", "ClusterResult"]
 
+# Bytes of an edge frame up to which one worker computes on the whole graph sooner than several on their parts; the
+# second for graphs on GPUs that are kept, so that moving the edges to one of them pays.  See `docs/decisions/063`.
+ON_ONE = 64 << 20
+KEPT_ON_ONE_GPU = 2 << 30
 RESTARTS = 5  # how often a build, or a run with a checkpoint, is restarted after workers are lost
 LOOK = 0.5  # seconds between two checks whether a frame's partitions can still be computed
 
@@ -145,6 +151,10 @@ class ClusterGraph(GraphMethods[Any]):
         The relative work of each worker, in the order of `workers`.
     links : {"auto", "nccl", "hub"}
         How the workers' GPUs exchange; see `Graph`.
+    spread : {"auto", "one", "parts"}
+        How many workers hold the graph; see `Graph`.
+    once : bool
+        Whether the graph is for one call.
     consume : bool
         Release `edges` once the graph is built.  The graph then cannot be rebuilt after the loss of
         a worker.
@@ -171,6 +181,8 @@ class ClusterGraph(GraphMethods[Any]):
         workers: Sequence[str] | None = None,
         balance: Balance = "even",
         links: WantedLinks = "auto",
+        spread: Spread = "auto",
+        once: bool = False,
     ) -> None:
         self._client = current_client() if client is None else client
         self._edges, self._vertices = edges, vertices
@@ -180,6 +192,8 @@ class ClusterGraph(GraphMethods[Any]):
         on_device = type(edges._meta).__module__.partition(".")[0] == "cudf"
         used = links if on_device or links != "auto" else ""
         self._set_up(self._client, directed, weight, links=used)
+        self._once = once
+        self._spread = _wanted_spread(spread, is_divided=balance != "even" or links != "auto")
         self._options = {
             "source": source,
             "destination": destination,
@@ -262,9 +276,27 @@ class ClusterGraph(GraphMethods[Any]):
                 "(consume=True); make the graph again"
             )
         client = self._client
-        self._addresses = workers_of(client, self._workers)
-        options = {**self._options, "weights": self._weights()}
+        addresses = workers_of(client, self._workers)
         parts = _partitions(client, self._edges)
+        if self._spread == "parts" or len(addresses) == 1:
+            self._build_on(addresses, parts)
+            return
+        limit = KEPT_ON_ONE_GPU if self._links and not self._once else ON_ONE
+        held, size = held_bytes(client, parts, addresses)
+        if self._spread == "auto" and size > limit:
+            self._build_on(addresses, parts)
+            return
+        try:
+            self._build_on([max(addresses, key=lambda address: held[address])], parts)
+        except GraphMemoryError:
+            if self._spread == "one":
+                raise
+            self._build_on(addresses, parts)
+
+    def _build_on(self, addresses: list[str], parts: list[Future[Any]]) -> None:
+        """Build the graph on some workers from the partitions of its edge frame."""
+        client, self._addresses = self._client, addresses
+        options = {**self._options, "weights": self._weights()}
         shares = placed(client, parts, self._addresses)
         meta, vertices = self._edges._meta, self._vertices
         theirs: list[list[Future[Any]]] | None = None
@@ -750,6 +782,21 @@ class DerivedGraph(ClusterGraph):
         """Free the graph's memory, but not its parent's."""
         super().close()
         self._arguments = {}
+
+
+def _wanted_spread(spread: Spread, *, is_divided: bool) -> Spread:
+    """Return how many workers are to hold a graph, by an argument or else by Dask's configuration.
+
+    `is_divided` says that other arguments are about several workers.
+    """
+    if spread == "auto":
+        spread = dask.config.get("cugraph_ws.spread", "auto")
+    check_choice("spread", spread, get_args(Spread))
+    if is_divided and spread == "one":
+        raise InputError(
+            "spread='one': balance= and links= are about several workers that hold a graph; leave them out"
+        )
+    return "parts" if is_divided else spread
 
 
 def _release(futures: list[Future[Any]]) -> None:

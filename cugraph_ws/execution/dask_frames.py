@@ -61,7 +61,7 @@ def accepts_dask_frames(function: Function) -> Function:
             return graph.call(_importable(wrapper), named)
         bound.apply_defaults()
         with provider("graphs of dask").ClusterGraph(
-            graph, **_columns(graph, bound.arguments)
+            graph, **_columns(graph, bound.arguments), once=True
         ) as built:
             return built.call(_importable(wrapper), named)
 

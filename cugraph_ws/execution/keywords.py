@@ -26,11 +26,15 @@ OPTIONS = "options"  # the name of `**` in functions that pass options of `run` 
 
 # Names of cuGraph and NetworkX, and the arguments that they may stand for; the first that exists
 MEANT: dict[str, tuple[str, ...]] = {
+    "color": ("colour",),
     "cutoff": ("depth_limit",),
     "i_start": ("start",),
     "initial_membership": ("initial",),
     "n": ("vertex",),
+    "nodes": ("vertices",),
+    "objective_function": ("objective",),
     "random_state": ("seed",),
+    "resolution_parameter": ("resolution",),
     "sources": ("starts", "start", "k"),
     "start_list": ("vertices",),
     "vertex_subset": ("vertices",),
@@ -39,6 +43,7 @@ MEANT: dict[str, tuple[str, ...]] = {
 RESEMBLE = {
     "damping": "alpha",
     "damping_factor": "alpha",
+    "gamma": "resolution",
     "iterations": "max_iter",
     "max_iterations": "max_iter",
     "n_iter": "max_iter",
@@ -168,7 +173,7 @@ def takes_names_of_others(function: Function) -> Function:
     Parameters
     ----------
     function : callable
-        Takes `**options`; one decorated with `accepts_dask_frames` takes them already.
+        One decorated with `accepts_dask_frames` takes them already.
 
     Returns
     -------
@@ -177,7 +182,9 @@ def takes_names_of_others(function: Function) -> Function:
 
     @functools.wraps(function)
     def wrapper(*arguments: Any, **options: Any) -> Any:
-        return function(*arguments, **with_own_names(function, options))
+        options = with_own_names(function, options)
+        refuse_unknown(function, options)
+        return function(*arguments, **options)
 
     return cast(Function, wrapper)
 
@@ -188,8 +195,7 @@ def refuse_unknown(function: Callable[..., Any], names: Iterable[str]) -> None:
     Parameters
     ----------
     function : callable
-        If it does not take `**options`, nothing is refused here: its other arguments are a program's,
-        or it has none.
+        If it takes others than `**options`, those of a program, nothing is refused here.
     names : iterable of str
 
     Raises
@@ -205,8 +211,8 @@ def refuse_unknown(function: Callable[..., Any], names: Iterable[str]) -> None:
         close = [meant] if meant in known else difflib.get_close_matches(name, known, 1)
         hint = f"did you mean {close[0]}? " if close else ""
         raise InputError(
-            f"{function.__name__}() has no argument {name}; {hint}it has: {', '.join(own_names)}, and the "
-            "options of run()"
+            f"{function.__name__}() has no argument {name}; {hint}it has: {', '.join(own_names)}"
+            f"{', and the options of run()' if len(known) > len(own_names) else ''}"
         )
 
 
@@ -214,8 +220,8 @@ def refuse_unknown(function: Callable[..., Any], names: Iterable[str]) -> None:
 def _known(function: Callable[..., Any]) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the names of a function's own arguments, and those that it takes; none if it takes any."""
     parameters = inspect.signature(function).parameters
-    rest_parameter = parameters.get(OPTIONS)
-    if rest_parameter is None or rest_parameter.kind is not inspect.Parameter.VAR_KEYWORD:
-        return (), ()
-    own_names = tuple(name for name in parameters if name != OPTIONS)
-    return own_names, (*own_names, *options_of(Options))
+    rest = [name for name, one in parameters.items() if one.kind is one.VAR_KEYWORD]
+    own_names = tuple(name for name in parameters if name not in rest)
+    if not rest:
+        return own_names, own_names
+    return (own_names, (*own_names, *options_of(Options))) if rest == [OPTIONS] else ((), ())

@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal, TypedDict, get_args
+from typing import Any, Literal, Self, TypedDict, get_args
 
 import numpy as np
 
@@ -27,6 +27,7 @@ from cugraph_ws.errors import InputError
 from cugraph_ws.execution.progress import Progress
 from cugraph_ws.partition.refinement import ExchangeMethod
 from cugraph_ws.program.linear import Extrapolate
+from cugraph_ws.suggestions import did_you_mean
 
 __all__ = [
     "Choice",
@@ -197,6 +198,16 @@ def options_of(declaring: type[Any]) -> dict[str, Option]:
 
 class _Checked:
     """What `Plan` and `Options` share: fields that are checked on construction."""
+
+    def __new__(cls, *_: Any, **given: Any) -> Self:
+        """Refuse a name that is no option."""
+        known = options_of(cls)
+        for name in given:
+            if name not in known:
+                raise InputError(
+                    f"{cls.__name__} has no {name}={did_you_mean(name, known)}; its options are {', '.join(known)}"
+                )
+        return super().__new__(cls)
 
     def __post_init__(self) -> None:
         for name, option in options_of(type(self)).items():

@@ -48,6 +48,14 @@ class ReadableResult:
 
     __iter__ = None  # a result is no sequence of rows
 
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            remedy = f"its rows are a frame: result.frame.{name}"
+            if name in self.__dict__.get("arrays", {}):
+                remedy = f"its columns are items: result[{name!r}]"
+            raise AttributeError(f"a result has no {name!r}; {remedy}", name=name)
+
     def __getitem__(self, column: Any) -> Any:
         """Return a column of the frame, or a frame of several."""
         frame = self.frame

@@ -227,11 +227,11 @@ class FrameKind:
         DataFrame or Table
         """
         if self.backend == "cudf":
-            return self._wrap(provider("frames of cudf").make_frame(columns))
+            return self.wrapped(provider("frames of cudf").make_frame(columns))
         columns = {name: on_host(column) for name, column in columns.items()}
         if self.backend == "pandas":
             frame = provider("frames of pandas").make_frame(columns, arrow_backed=self.arrow_backed)
-            return self._wrap(frame)
+            return self.wrapped(frame)
         plain = {name: _to_arrow(column) for name, column in columns.items()}
         dtypes = {
             name: column.dtype
@@ -244,7 +244,7 @@ class FrameKind:
             plain[name] = _cast_arrow(plain[name], dtype)
         return pa.table(plain)
 
-    def _wrap(self, frame: Any) -> Any:
+    def wrapped(self, frame: Any) -> Any:
         """Return the frame as a proxy, if the input was one."""
         if not self.proxy:
             return frame
@@ -348,6 +348,11 @@ class Frame:
     def names(self) -> list[str]:
         """Names of the columns."""
         return list(self._table.columns)
+
+    @property
+    def table(self) -> nw.DataFrame[Any]:
+        """The frame behind narwhals' interface; of a cuDF frame, a copy on the host as an Arrow table."""
+        return self._table
 
     def kind_like(self, name: str) -> FrameKind:
         """Return the kind of frame for results; Arrow-backed if column `name` is."""

@@ -268,7 +268,7 @@ def _refusal(column: Column, arrow: pa.DataType) -> str:
     if pt.is_floating(arrow) or pt.is_decimal(arrow):
         remedy = "floats are not exact ids; cast the column to int64 or to strings"
     elif pt.is_boolean(arrow):
-        remedy = "cast the column to int8"
+        remedy = "cast the column to int8, or give the ids that a mask selects"
     else:
         remedy = "cast the column to one of these"
     return f"{column} holds {arrow}: {_ALLOWED}; {remedy}"

@@ -37,6 +37,7 @@ __all__ = [
     "check_duplicates",
     "column_names",
     "is_auto",
+    "labels_of",
     "named_columns",
     "read_edges",
     "read_ends",
@@ -135,7 +136,7 @@ def named_columns(
     InputError
         If no column is named, or the numbers of columns for both ends differ.
     """
-    names = _names(source, "source"), _names(destination, "destination")
+    names = labels_of(source, "source"), labels_of(destination, "destination")
     if len(names[0]) != len(names[1]):
         raise InputError(
             f"source names {len(names[0])} columns and destination {len(names[1])}; "
@@ -145,10 +146,27 @@ def named_columns(
         raise InputError(f"weight={shown(weight)}: give the name of one column, or None")
     first = [] if weight is None else [weight]
     more = () if attributes is None else attributes
-    return names, list(dict.fromkeys([*first, *_names(more, "attributes")]))
+    return names, list(dict.fromkeys([*first, *labels_of(more, "attributes")]))
 
 
-def _names(columns: Any, argument: str) -> list[str]:
+def labels_of(columns: Any, argument: str) -> list[str]:
+    """Return the names of columns in a list.
+
+    Parameters
+    ----------
+    columns : str or sequence of str
+    argument : str
+        The caller's name for them, for errors.
+
+    Returns
+    -------
+    list of str
+
+    Raises
+    ------
+    InputError
+        If there are none, or one is no name of a column.
+    """
     if is_label(columns):
         return [columns]
     if hasattr(columns, "tolist"):  # an array or an index

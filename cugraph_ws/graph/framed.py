@@ -49,6 +49,22 @@ class Framed(ABC, Generic[FrameT]):
         self._vertices = vertices
         self._source_names, self._destination_names = names
 
+    @property
+    def groups(self) -> int:
+        """Number of id columns that name the group of a vertex, in a graph of groups; else 0."""
+        return self._vertices.groups
+
+    def first_of_groups(self) -> Any:
+        """Return the first vertex number of each group, and the number of vertices.
+
+        Returns
+        -------
+        array of int64, shape (groups + 1,)
+            On the host or the device, where the graph's ids are.
+        """
+        assert self.groups
+        return self._vertices.numbering.firsts()
+
     # What differs between a whole graph and a shard of one:
 
     @abstractmethod
@@ -283,7 +299,7 @@ class Framed(ABC, Generic[FrameT]):
 
     def _beside_ids(self, frame: Any) -> list[str]:
         """Return the names of a frame's columns that are not ids."""
-        ids = id_columns(frame, self._source_names)
+        ids = id_columns(frame, self._vertices.sources)
         return [name for name in frame.names if name not in ids]
 
     def check_outputs(self, outputs: Mapping[str, bool]) -> None:
@@ -359,9 +375,14 @@ class Framed(ABC, Generic[FrameT]):
         Returns
         -------
         DataFrame or Table
+            With the groups first, in a graph of groups, if a column holds vertices.
         """
         self._open()
-        return cast(FrameT, self._kind.make(self._decoded(columns)))
+        groups: dict[str, Any] = {}
+        vertices = [column for column in columns.values() if isinstance(column, VertexNumbers)]
+        if self._vertices.groups and vertices:
+            groups = self._vertices.group_columns(vertices[0])
+        return cast(FrameT, self._kind.make({**groups, **self._decoded(columns)}))
 
     def edge_frame(self, keep: Any = None, *, among: Any = None) -> FrameT:
         """Return edges into owned vertices as a frame, under their original names; collective.
@@ -397,8 +418,8 @@ class Framed(ABC, Generic[FrameT]):
     @property
     def end_names(self) -> tuple[str, str]:
         """Names, or prefixes of names, of the two columns of a result that hold edges' ends."""
-        if len(self._source_names) == 1:
-            return self._source_names[0], self._destination_names[0]
+        if len(self._source_names) == self.groups + 1:
+            return self._source_names[-1], self._destination_names[-1]
         return "source", "destination"
 
     @abstractmethod

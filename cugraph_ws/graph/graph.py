@@ -56,6 +56,7 @@ LOG = logging.getLogger("cugraph_ws")
 
 Array = npt.NDArray[Any]
 Balance = Literal["even", "auto"] | Sequence[float]
+Spread = Literal["auto", "one", "parts"]
 # Arguments of other libraries, and what they are here.
 PEERS_ARGUMENTS = {
     "src": "; did you mean source=?",
@@ -121,6 +122,12 @@ class Graph(GraphView[FrameT], GraphMethods[FrameT]):
         hosts, NCCL is used instead.  "auto": "nccl", or "hub" on one host where workers share
         a GPU.  "nccl" and "hub" compute on GPUs for any kind of frame, "auto"
         only for cuDF frames.
+    spread : {"auto", "one", "parts"}
+        For a Dask frame: how many workers hold the graph.  "one": one of them holds the whole graph, as long
+        as a graph is small faster than several, which exchange messages in every superstep.  "parts":
+        each holds a part.  "auto": "one" for frames of at most 64 MiB, or 2 GiB on GPUs, if it fits
+        there and neither `balance` nor `links` is given, else "parts"; Dask's configuration
+        `cugraph_ws.spread` replaces it.  The column `partitions` of a trace has the number of workers.
 
     Raises
     ------
@@ -166,9 +173,11 @@ class Graph(GraphView[FrameT], GraphMethods[FrameT]):
         workers: Sequence[str] | None = None,
         balance: Balance = "even",
         links: WantedLinks = "auto",
+        spread: Spread = "auto",
     ) -> None:
-        usual = {"workers": None, "balance": "even", "links": "auto"}
-        for name, value in (("workers", workers), ("balance", balance), ("links", links)):
+        usual = {"workers": None, "balance": "even", "links": "auto", "spread": "auto"}
+        chosen = (("workers", workers), ("balance", balance), ("links", links), ("spread", spread))
+        for name, value in chosen:
             if type(value) is not type(usual[name]) or value != usual[name]:
                 raise InputError(f"{name}= is for Dask frames, which a cluster holds; leave it out")
         check_choice("self_loops", self_loops, get_args(Loops))

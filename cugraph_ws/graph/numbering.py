@@ -239,6 +239,18 @@ class Pairs:
         numbers = SortedIntegers(self.keys, "sorted").encode([head * self.last.size + last])
         return np.where((head >= 0) & (last >= 0), numbers, -1)
 
+    def in_each_head(self, tails: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Return the numbers of the pairs of every head with each of some last parts, by number; -1 where unknown."""
+        heads = np.arange(self.head.size)[:, None]
+        numbers = SortedIntegers(self.keys, "sorted").encode(
+            [(heads * self.last.size + tails).ravel()]
+        )
+        return np.where(np.tile(tails, self.head.size) >= 0, numbers, -1)
+
+    def firsts(self) -> npt.NDArray[np.int64]:
+        """Return the number of the first pair of every head, and the number of all pairs."""
+        return np.searchsorted(self.keys, np.arange(self.head.size + 1) * self.last.size)
+
     def decode(self, numbers: Array) -> list[pa.Array]:
         """Look up the pairs, then their parts."""
         missing = numbers < 0

@@ -43,9 +43,16 @@ class Vertices:
     types : sequence of IdType
         One for each column of the id.
     numbering : Numbering or DeviceNumbering
+
+    Attributes
+    ----------
+    groups : int
+        How many parts of an id, the first ones, name the group that a vertex is in: 0 for one graph alone.  A
+        result has these once, before all other columns.
     """
 
     on_device: ClassVar[bool] = False
+    groups = 0
     _everyone: dict[str, Any] | None = None  # result columns of all vertices
 
     def __init__(self, sources: Sequence[str], types: Sequence[IdType], numbering: Any) -> None:
@@ -79,6 +86,8 @@ class Vertices:
             frame = open_frame(values, argument, on_device=self.on_device)
             names = id_columns(frame, self.sources)
             return self._encode([frame.column(name, argument) for name in names], argument)
+        if self.groups:
+            return self._in_each_group(values, argument)
         if len(self.types) == 1:
             column = open_values(values, argument, on_device=self.on_device)
             return self._encode([column], argument)
@@ -95,6 +104,27 @@ class Vertices:
                 )
         parts = zip(*rows, strict=True) if rows else [[] for _ in self.types]
         return self._encode([open_values(list(part), argument) for part in parts], argument)
+
+    def _in_each_group(self, values: Any, argument: str) -> Any:
+        """Return the numbers of ids without a group, in every group."""
+        remedy = f"give a frame with the columns {listed(self.sources)}"
+        if len(self.types) != self.groups + 1:
+            raise InputError(f"{argument}: ids have several columns in each group; {remedy}")
+        column = self._here(open_values(values, argument, on_device=self.on_device))
+        if not len(column):
+            return self._xp.empty(0, np.int64)
+        tails = self.numbering.last.encode([conform(read_ids(column), self.types[-1])])
+        numbers = self.numbering.in_each_head(tails)
+        unknown = numbers < 0
+        if count := count_true(unknown):
+            group, row = divmod(self._scalar(unknown.argmax()), len(column))
+            first = self.numbering.firsts()[group]
+            of = listed(self._plain(self._scalar(first))[: self.groups])
+            more = f", and {count - 1} more are missing" if count > 1 else ""
+            raise InputError(
+                f"{argument}: {self._shown([column], row)} is not a vertex of the group {of}{more}; {remedy}"
+            )
+        return numbers
 
     def pairs(self, data: Any, argument: str) -> tuple[Any, Any]:
         """Return the numbers of pairs of vertices, in the columns `first` and `second` of a frame.
@@ -147,12 +177,20 @@ class Vertices:
         -------
         dict of str to Ids, or to Series of the device
         """
-        names = self.names if name is None else self.names_of(name)
-        return dict(zip(names, self._outputs(numbers), strict=True))
+        outputs = self._outputs(numbers)
+        if name is None:
+            return dict(zip(self.names, outputs, strict=True))
+        return dict(zip(self.names_of(name), outputs[self.groups :], strict=True))
+
+    def group_columns(self, numbers: VertexNumbers) -> dict[str, Any]:
+        """Return the groups that vertices are in as result columns."""
+        names = self.sources[: self.groups]
+        return dict(zip(names, self._outputs(numbers)[: self.groups], strict=True))
 
     def names_of(self, name: str) -> list[str]:
-        """Return the names of the result columns of vertices, one for each part of an id."""
-        return [name] if len(self.types) == 1 else [f"{name}_{part}" for part in self.sources]
+        """Return the names of the result columns of vertices, one for each part of an id without its group."""
+        parts = self.sources[self.groups :]
+        return [name] if len(parts) == 1 else [f"{name}_{part}" for part in parts]
 
     def check_outputs(self, outputs: Mapping[str, bool]) -> None:
         """Refuse result columns that would overwrite the ids, or one another.

@@ -144,7 +144,7 @@ class GraphView(Framed[FrameT]):
         self._extremes: dict[tuple[str, bool], tuple[Any, Any]] = {}
         self._sums: dict[tuple[Any, bool, bool], Any] = {}
         self.learned: dict[str, Any] = {}
-        # Of a whole graph: rows that algorithms derived from its arcs, by name.
+        # Of a graph of one rank: rows that algorithms derived from its arcs, by name.
         self.derived: dict[Any, Any] = {}
 
     # -------------------------------------------- what differs between a whole graph and a shard

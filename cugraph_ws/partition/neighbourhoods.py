@@ -206,9 +206,9 @@ def neighbourhoods(graph: Any, *, on_device: bool, weight: str | None = None) ->
     Returns
     -------
     Neighbourhoods
-        Kept by a whole graph until it is closed; not to be modified.
+        Kept until the graph is closed unless it is divided among ranks; not to be modified.
     """
-    if not graph.whole:
+    if graph.comm.size > 1:
         return _find(graph, on_device, weight)
     key = "neighbourhoods", on_device, weight
     if key not in graph.derived:

@@ -351,12 +351,12 @@ def oriented(graph: Any, *, on_device: bool, directions: bool = False) -> Orient
     Returns
     -------
     Oriented
-        Kept by a whole graph until it is closed.
+        Kept until the graph is closed unless it is divided among ranks.
     """
     near = neighbourhoods(graph, on_device=on_device)
     if not directions or near.rows.values is None:
         near, directions = near.without_values(), False
-    if not graph.whole:
+    if graph.comm.size > 1:
         return Oriented(near)
     key = "oriented", on_device, directions
     if key not in graph.derived:

@@ -30,7 +30,9 @@ MARGIN = 0.8  # between components, in lengths of the mean edge
 TASK = 2048  # vertices whose forces a thread computes at a time, at least
 
 
-def positions(offsets: Array, indices: Array, iterations: int, seed: int) -> Array:
+def positions(
+    offsets: Array, indices: Array, iterations: int, seed: int, weights: Array | None = None
+) -> Array:
     """Return the position of each vertex.
 
     Parameters
@@ -41,12 +43,15 @@ def positions(offsets: Array, indices: Array, iterations: int, seed: int) -> Arr
     iterations : int
         Moves of every level but the coarsest.
     seed : int
+    weights : ndarray of float64, shape (arcs,), optional
+        How strongly the ends of an edge attract each other; 1 by default.
 
     Returns
     -------
     ndarray of float64, shape (n, 2)
     """
     size = len(offsets) - 1
+    pulls = np.ones(len(indices)) if weights is None else weights
     label, order = np.full(size, -1, np.int64), np.empty(size, np.int64)
     components = kernels.list_components(offsets, indices, label, order)
     starts = np.concatenate([[0], np.cumsum(np.bincount(label, minlength=components))])
@@ -59,8 +64,7 @@ def positions(offsets: Array, indices: Array, iterations: int, seed: int) -> Arr
         if hi - lo == 2:
             laid[lo, 0] = 1.0
         elif hi - lo > 2:
-            begins, columns = kernels.component_rows(offsets, indices, order, place, lo, hi)
-            rows = begins, columns, np.ones(len(columns))
+            rows = kernels.component_rows((offsets, indices, pulls), order, place, lo, hi)
             laid[lo:hi] = _upright(_connected(rows, iterations, random))
     if len(indices):
         ends = place[np.repeat(np.arange(size), np.diff(offsets))], place[indices]

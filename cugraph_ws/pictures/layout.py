@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from cugraph_ws.algorithms.options import Columns, Weight
+import numpy as np
+
+from cugraph_ws.algorithms.options import Columns, Weight, refuse_great, refuse_negative
 from cugraph_ws.arguments import check_count
 from cugraph_ws.errors import InputError
 from cugraph_ws.execution.dask_frames import is_on_cluster
+from cugraph_ws.execution.keywords import takes_names_of_others
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
@@ -21,6 +24,7 @@ MOST = 2**31 - 1  # vertices: numbers beside codes of 32 bits
 SEEDS = 2**63 - 1
 
 
+@takes_names_of_others
 def layout(
     graph: Graph[FrameT] | FrameT,
     *,
@@ -33,8 +37,9 @@ def layout(
 ) -> FrameT:
     """Give every vertex a position in the plane, so that neighbours are near each other.
 
-    Edges attract their ends and all vertices repel each other, on coarse graphs first.  Neither the direction nor
-    the weight of edges matters, parallel edges count once, and components are placed side by side.  It runs on
+    Edges attract their ends and all vertices repel each other, on coarse graphs first.  The direction
+    of edges does not matter, parallel edges count once, or with the sum of their weights, and components are
+    placed side by side.  It runs on
     the CPU; the rows of a graph on a GPU are copied to the host.
 
     Parameters
@@ -48,7 +53,8 @@ def layout(
     source, destination : str or list of str
         Id columns of an edge frame.
     weight : str, optional
-        Weight column of an edge frame, which must exist but has no effect.
+        Weight column, 0 or more: by how much an edge attracts its ends, in proportion to the mean weight.  By
+        default all edges attract alike, also in a graph that has weights.
     directed : bool
         How an edge frame is read; it does not change the result.
 
@@ -60,7 +66,7 @@ def layout(
     Raises
     ------
     InputError
-        If the graph is on a cluster, or the frame or an argument is invalid.
+        If the graph is on a cluster, the frame or an argument is invalid, or a weight is negative.
 
     References
     ----------
@@ -77,12 +83,18 @@ def layout(
     check_count("iterations", iterations)
     check_count("seed", seed, most=SEEDS)
     opened: GraphView[FrameT] = graph_to_draw(
-        "layout", graph, source=source, destination=destination, weight=weight, directed=directed
-    )
-    rows = neighbour_rows(opened)
+        "layout", graph, source=source, destination=destination, weight=weight, directed=directed,
+        weighted=True,
+    )  # fmt: skip
+    refuse_negative(opened)
+    refuse_great(opened, 4.0 * opened.number_of_arcs)
+    rows = neighbour_rows(opened, opened.weight)
     if len(rows.offsets) - 1 > MOST:
         raise InputError(f"layout() takes at most {MOST:,} vertices; contract the graph first")
-    laid = positions(rows.offsets, rows.indices, iterations, seed)
+    weights = rows.values
+    if weights is not None:
+        weights = weights / (weights.mean() or 1.0) if len(weights) else None
+    laid = positions(rows.offsets, rows.indices, iterations, seed, weights)
     return opened.vertex_frame({"x": laid[:, 0].copy(), "y": laid[:, 1].copy()})
 
 
@@ -114,16 +126,19 @@ def graph_to_draw(function: str, graph: Any, **columns: Any) -> GraphView[Any]:
     return as_graph(graph, **columns)
 
 
-def neighbour_rows(graph: GraphView[Any]) -> NeighbourRows:
+def neighbour_rows(graph: GraphView[Any], weight: str | None = None) -> NeighbourRows:
     """Return the distinct neighbours of every vertex, on the host.
 
     Parameters
     ----------
     graph : GraphView
+    weight : str, optional
+        An edge column, of which the rows' values are the sums over parallel edges.
 
     Returns
     -------
     NeighbourRows
     """
-    rows = neighbourhoods(graph, on_device=False).rows
-    return NeighbourRows(as_host(rows.offsets), as_host(rows.indices))
+    rows = neighbourhoods(graph, on_device=False, weight=weight).rows
+    values = None if weight is None else as_host(rows.values).astype(np.float64)
+    return NeighbourRows(as_host(rows.offsets), as_host(rows.indices), values)

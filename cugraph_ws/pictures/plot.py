@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from cugraph_ws.algorithms.leiden import leiden
 from cugraph_ws.algorithms.options import Columns
+from cugraph_ws.execution.keywords import takes_names_of_others
 from cugraph_ws.frames.conversions import to_arrow
 from cugraph_ws.graph.graph import Graph
 from cugraph_ws.graph.view import GraphView
@@ -30,6 +31,7 @@ COMMUNITIES = 40  # most that a map shows
 NAMED = 25  # most vertices whose names a picture shows
 
 
+@takes_names_of_others
 def plot(
     graph: Graph[Any] | Any,
     layout: Any = None,

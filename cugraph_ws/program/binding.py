@@ -48,7 +48,7 @@ from cugraph_ws.program.order import (
     why_in_order,
     why_not_proved,
 )
-from cugraph_ws.program.snapshot import have_all_bound, keep_bound
+from cugraph_ws.program.snapshot import bound_before, keep_bound
 from cugraph_ws.program.trial import Trial
 from cugraph_ws.program.vertex_program import VertexProgram
 from cugraph_ws.runtime.arrays import all_true, any_true, array_module
@@ -239,15 +239,13 @@ def bind(
     )
     bounds = _edge_bounds(graph, columns, kinds, missing)
     facts = Facts(state, constant_kinds, bounds, known, phase)
-    alone = graph.comm.size == 1
-    if key not in program.memory if alone else not have_all_bound(program, key, graph):
+    typed = bound_before(program, key, graph)
+    if typed is None:
         sample = _Sample(graph, constants, columns, kinds, missing, values)
         typed = _typed(program, sample, facts, uniform, plain=plain)
         _warn_of_senders(program, graph)
-        program.memory[key] = typed
-    if not alone:
-        keep_bound(program, key, graph)
-    lowered_program, types, prepares, never_nan = program.memory[key]
+    keep_bound(program, key, graph, typed)
+    lowered_program, types, prepares, never_nan = typed
     reason = why_in_order(program, facts)
     return BoundProgram(
         lowered_program, types, columns, constants, values, program, facts, reason, prepares,
@@ -353,9 +351,7 @@ def _check_vertex_numbers(program: VertexProgram, graph: GraphView) -> None:
     if graph.numbers_are_ids:
         return
     key = "fields of vertex numbers"
-    if key not in program.memory:
-        program.memory[key] = fields_of_vertex_numbers(program)
-    for field in program.memory[key]:
+    for field in program.memory.recall(key, lambda: fields_of_vertex_numbers(program)):
         declared = program.state[field]
         if declared.visible and not getattr(declared.type, "holds_vertex", False):
             raise ProgramError(
@@ -648,19 +644,19 @@ def check_edge_values(
 
 def _calculates(program: Any) -> bool:
     """Return whether a new state may be a number that is not among the function's inputs."""
-    key = "calculates"
-    if key not in program.memory:
-        nodes = [
-            node for source in program.sources.values() for node in ast.walk(parse(source.text))
-        ]
-        called = {ast.unparse(node.func) for node in nodes if isinstance(node, ast.Call)}
-        program.memory[key] = (
-            program.combine == "sum"
-            or any(isinstance(node, ast.BinOp) for node in nodes)
-            or not called <= {"min", "max"}
-        )
-    calculates: bool = program.memory[key]
+    calculates: bool = program.memory.recall("calculates", lambda: _has_arithmetic(program))
     return calculates
+
+
+def _has_arithmetic(program: Any) -> bool:
+    """Return whether a program adds messages up, or has operators or calls besides min and max."""
+    nodes = [node for source in program.sources.values() for node in ast.walk(parse(source.text))]
+    called = {ast.unparse(node.func) for node in nodes if isinstance(node, ast.Call)}
+    return (
+        program.combine == "sum"
+        or any(isinstance(node, ast.BinOp) for node in nodes)
+        or not called <= {"min", "max"}
+    )
 
 
 def _check_type(

@@ -18,6 +18,7 @@ import numpy as np
 
 from cugraph_ws.arguments import check_count, shown
 from cugraph_ws.errors import InputError, ProgramError
+from cugraph_ws.program.memory import Memory
 from cugraph_ws.program.source import FunctionSource
 
 if TYPE_CHECKING:
@@ -382,7 +383,11 @@ def lowered(program: VertexProgram, kinds: Sequence[str], *, is_tuple: bool) -> 
             functions[name] = space[f"user_{name}"]
             sources[name] = FunctionSource(text, parameters, {}, compute.location)
     return replace(
-        program, identity=fold.identity(kinds), functions=functions, sources=sources, memory={}
+        program,
+        identity=fold.identity(kinds),
+        functions=functions,
+        sources=sources,
+        memory=Memory(),
     )
 
 

@@ -399,6 +399,11 @@ def _functions(cls: type, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
         elif key in FUNCTIONS:
             functions[key] = value
         else:
+            if key in inspect.get_annotations(cls):
+                raise ProgramError(
+                    f"{name}.{key} = {value!r}: a state has no default; leave it out, and return first values from "
+                    "init"
+                )
             known = ", ".join([*FUNCTIONS, *CLASS_SETTINGS])
             raise ProgramError(f"{name}.{key} has no role in a vertex program; known: {known}")
     for key in ("init", "compute", "apply"):
@@ -475,6 +480,8 @@ def recognised_combine(
     for known, label in COMBINES.items():
         if combine is known:
             return label, None
+    if isinstance(combine, str) and combine in COMBINES.values():
+        raise ProgramError(f"{name}.combine is text; write combine = {combine}, without quotes")
     if not callable(combine) or combine in vars(builtins).values():
         raise ProgramError(
             f"{name}.combine is {combine!r}; set it to sum, min, max, any, or define combine(a, b)"

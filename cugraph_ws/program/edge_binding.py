@@ -25,7 +25,7 @@ from cugraph_ws.program.edge_inference import infer_pairs
 from cugraph_ws.program.edge_program import EdgeProgram
 from cugraph_ws.program.edge_trial import CORNERS, EdgeTrial
 from cugraph_ws.program.inference import CompileError
-from cugraph_ws.program.snapshot import have_all_bound, keep_bound
+from cugraph_ws.program.snapshot import bound_before, keep_bound
 from cugraph_ws.runtime.arrays import array_module, as_host
 from cugraph_ws.runtime.warn import warn_caller
 
@@ -142,7 +142,8 @@ def bind_edges(
         if isinstance(declared, Parameter)
     )
     key = (state, kinds, uniforms, telling, plain)
-    if not have_all_bound(program, key, graph):
+    types = bound_before(program, key, graph)
+    if types is None:
         shown = [as_host(array[:CORNERS]) for array in constants]
         parts = graph.comm.alltoall([shown] * graph.comm.size)
         examples = [np.concatenate(pieces) for pieces in zip(*parts, strict=True)]
@@ -158,11 +159,11 @@ def bind_edges(
         doubt = trial.pair_doubt(inferred) if program.combine == "custom" else None
         if doubt is not None and graph.comm.rank == 0:
             warn_caller(f"{doubt}; ws.check compares runs of the program with its definition")
-        program.memory[key] = EdgeTypes(
+        types = EdgeTypes(
             state, kinds, uniforms, parameters, inferred.message, inferred.tuple_message
         )
-    keep_bound(program, key, graph)
+    keep_bound(program, key, graph, types)
     everyone = np.int64(graph.number_of_vertices)
     return BoundEdgeProgram(
-        program, program.memory[key], tuple(map(str, columns)), constants, (*values, everyone)
+        program, types, tuple(map(str, columns)), constants, (*values, everyone)
     )

@@ -35,6 +35,7 @@ from cugraph_ws.program.decorator import (
     recognised_combine,
 )
 from cugraph_ws.program.help import help_of
+from cugraph_ws.program.memory import Memory
 from cugraph_ws.program.snapshot import Snapshot
 from cugraph_ws.program.source import FunctionSource, read_function
 from cugraph_ws.program.vertex_program import check_arguments
@@ -88,7 +89,7 @@ class EdgeProgram(Snapshot):
     identity: Any
     functions: dict[str, Any]
     sources: dict[str, FunctionSource] = field(default_factory=dict)
-    memory: dict[Any, Any] = field(default_factory=dict, repr=False)
+    memory: Memory = field(default_factory=Memory, repr=False)
     frozen: bool = field(default=False, repr=False)
 
     # What only vertex programs have

@@ -491,7 +491,30 @@ def inferred(text: str, name: str, argument_types: Sequence[Any]) -> tuple[dict[
         inference = typed_passes.type_inference_stage(
             context, cpu_target.target_context, code, tuple(argument_types), None
         )
+    _refuse_mixed_tuples(code, inference.typemap)
     return inference.typemap, inference.return_type
+
+
+def _refuse_mixed_tuples(code: Any, kinds: dict[str, Any]) -> None:
+    """Refuse a variable that has named fields on one path and is a plain tuple on another.
+
+    Numba infers a plain tuple, and fails without a word once it writes the conversion.
+    """
+    from numba.core import ir, types
+    from numba.core.errors import TypingError
+
+    for block in code.blocks.values():
+        for assignment in block.find_insts(ir.Assign):
+            value = assignment.value
+            if isinstance(value, ir.Expr) and value.op == "cast":
+                value = value.value
+            kind = kinds.get(value.name) if isinstance(value, ir.Var) else None
+            if isinstance(kind, types.BaseNamedTuple) and kind != kinds[assignment.target.name]:
+                record = "gathered" if kind.instance_class.__name__ == "Gathered" else "…"
+                named = ", ".join(f"{record}.{field}" for field in kind.fields)
+                raise TypingError(
+                    f"a value with named fields on one path is a tuple on another; write ({named}) for it"
+                )
 
 
 def _function(text: str, name: str) -> Any:
@@ -544,6 +567,11 @@ def compile_error(
     """
     text = re.sub(r"\x1b\[[0-9;]*m", "", str(error))
     reason = next((line for line in text.splitlines() if line.strip()), "no reason given")
+    reason = re.sub(
+        r"No implementation of function Function\(<\w+ '?(\w+)'?.*>\) found for signature:",
+        r"`\1` cannot be used with what it is given; use operators, min, max and functions of math",
+        reason,
+    )
     places = re.findall(r"^\s*(?:<source elided>)?\s*(\S.*)\n\s*\^", text, re.MULTILINE)
     where = f", near `{places[-1].strip()}`" if places else ""
     functions = [

@@ -22,6 +22,7 @@ import numpy as np
 
 from cugraph_ws.errors import ProgramError
 from cugraph_ws.program.declarations import Jump, ScalarType
+from cugraph_ws.program.memory import Memory
 from cugraph_ws.program.source import FunctionSource
 from cugraph_ws.program.vertex_program import VertexProgram
 from cugraph_ws.runtime.parsing import parse
@@ -285,7 +286,7 @@ class _Program:
         aggregates = {key: self.functions[key] for key in program.aggregates}
         return replace(
             program, functions=functions, aggregates=aggregates, sources=self.sources,
-            identity=identity, memory={}, infinite=self.fields,
+            identity=identity, memory=Memory(), infinite=self.fields,
             infinite_message=tuple(part.infinite for part in parts),
         )  # fmt: skip
 

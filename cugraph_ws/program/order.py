@@ -58,10 +58,9 @@ def why_not_proved(program: VertexProgram, facts: Facts) -> str | None:
     program : VertexProgram
     facts : Facts
     """
-    key = "in order", facts
-    if key not in program.memory:
-        program.memory[key] = _first_broken(program, facts)
-    reason: str | None = program.memory[key]
+    reason: str | None = program.memory.recall(
+        ("in order", facts), lambda: _first_broken(program, facts)
+    )
     return reason
 
 
@@ -77,21 +76,24 @@ def may_gather_from_all(program: VertexProgram, facts: Facts) -> bool:
     facts : Facts
         What is known of it on a graph.
     """
-    key = "gathers", facts
-    if key not in program.memory:
-        field, single = next(iter(program.state)), len(program.state) == 1
-        functions = program.functions
-        program.memory[key] = (
-            program.combine in ("min", "max")
-            and "settled" not in functions
-            and (
-                "active" not in functions
-                or (single and _tells_change(program, field, program.combine))
-            )
-            and ("starts" not in functions or (single and _is_quiet_outside_starts(program, facts)))
-        )
-    gathers: bool = program.memory[key]
+    gathers: bool = program.memory.recall(
+        ("gathers", facts), lambda: _others_change_nothing(program, facts)
+    )
     return gathers
+
+
+def _others_change_nothing(program: VertexProgram, facts: Facts) -> bool:
+    """Return whether messages of vertices that are not active change nothing."""
+    field, single = next(iter(program.state)), len(program.state) == 1
+    functions = program.functions
+    return (
+        program.combine in ("min", "max")
+        and "settled" not in functions
+        and (
+            "active" not in functions or (single and _tells_change(program, field, program.combine))
+        )
+        and ("starts" not in functions or (single and _is_quiet_outside_starts(program, facts)))
+    )
 
 
 def goes_by_levels(program: VertexProgram, facts: Facts) -> bool:
@@ -105,10 +107,9 @@ def goes_by_levels(program: VertexProgram, facts: Facts) -> bool:
     program : VertexProgram
     facts : Facts
     """
-    key = "levels", facts
-    if key not in program.memory:
-        program.memory[key] = _settles_at_once(program, facts)
-    levels: bool = program.memory[key]
+    levels: bool = program.memory.recall(
+        ("levels", facts), lambda: _settles_at_once(program, facts)
+    )
     return levels
 
 

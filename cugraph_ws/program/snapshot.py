@@ -12,9 +12,10 @@ from dataclasses import replace
 from typing import Any, NoReturn, Self
 
 from cugraph_ws.graph.view import GraphView
+from cugraph_ws.program.memory import Memory
 from cugraph_ws.program.source import FunctionSource
 
-__all__ = ["IDENTITY", "Snapshot", "have_all_bound", "keep_bound"]
+__all__ = ["IDENTITY", "Snapshot", "bound_before", "keep_bound"]
 
 IDENTITY = "identity"  # key in a program's memory: its qualified name, the same in all processes
 PREFIX = "bound "
@@ -40,7 +41,7 @@ class Snapshot(ABC):
     name: str
     functions: dict[str, Callable[..., Any]]
     sources: dict[str, FunctionSource]
-    memory: dict[Any, Any]
+    memory: Memory
     frozen: bool
 
     @abstractmethod
@@ -87,13 +88,13 @@ class Snapshot(ABC):
         ):
             return self
         fresh = object.__new__(type(self))
-        fresh.__dict__.update(self.__dict__, sources={}, memory={})
+        fresh.__dict__.update(self.__dict__, sources={}, memory=Memory())
         fresh.read_sources()
         return fresh
 
 
-def have_all_bound(program: Snapshot, key: Any, graph: GraphView) -> bool:
-    """Return whether the program's memory has a result on all ranks.
+def bound_before(program: Snapshot, key: Any, graph: GraphView) -> Any:
+    """Return a result of the program's memory that all ranks have; None if one has none.
 
     Collective, unless the result is kept with the graph: then all ranks have it.
 
@@ -106,21 +107,22 @@ def have_all_bound(program: Snapshot, key: Any, graph: GraphView) -> bool:
 
     Returns
     -------
-    bool
+    object or None
     """
     name = _name(program, key, graph)
     if name is not None and name in graph.learned:
-        program.memory[key] = graph.learned[name]
-        return True
-    return not graph.any_rank(key not in program.memory)
+        return graph.learned[name]
+    result = program.memory.get(key)
+    return None if graph.comm.size > 1 and graph.any_rank(result is None) else result
 
 
-def keep_bound(program: Snapshot, key: Any, graph: GraphView) -> None:
-    """Keep with the graph a result that is now in the program's memory on all ranks."""
+def keep_bound(program: Snapshot, key: Any, graph: GraphView, result: Any) -> None:
+    """Remember a result that all ranks have, on ranks also with the graph."""
+    program.memory[key] = result
     name = _name(program, key, graph)
     if name is None or name in graph.learned:
         return
-    graph.learned[name] = program.memory[key]
+    graph.learned[name] = result
     bound = [learned for learned in graph.learned if learned.startswith(PREFIX)]
     # The same ones on all ranks, since all keep them in the same order.
     for oldest in bound[:-MOST]:

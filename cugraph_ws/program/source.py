@@ -214,6 +214,10 @@ def _parse(function: Callable[..., Any], owner: str) -> tuple[ast.FunctionDef, i
     node = tree.body[0]
     if isinstance(node, ast.If):
         node = node.body[0]
+    if isinstance(node, ast.AsyncFunctionDef):
+        raise ProgramError(
+            f"{owner}.{name} ({filename}:{first_line}): is async; write it as a plain def"
+        )
     if not isinstance(node, ast.FunctionDef):
         raise ProgramError(
             f"{owner}.{name} ({filename}:{first_line}): write it as a def, not as a lambda"
@@ -336,6 +340,22 @@ class _Reader:
                     value=ast.Name(id=name), slice=ast.Constant(value=str(read))
                 ) if name in parameters and read.isidentifier():
                     self.fail(node, f"uses `{ast.unparse(node)}`; write `{name}.{read}`")
+                case ast.Subscript(value=ast.Name(id=name)) if name not in parameters:
+                    value = self.outer.get(name, 0)
+                    if _literal(value) is None and not callable(value):
+                        self.refuse_outer(node, name, value)
+                case ast.Compare(comparators=[*_, ast.Constant(value=None)]):
+                    self.fail(
+                        node,
+                        f"`{ast.unparse(node)}`: nothing is None in a program; a vertex without messages gathers "
+                        "the identity of combine, such as 0 for sum",
+                    )
+                case ast.Expr(value=ast.Call(func=ast.Name(id="print"))):
+                    self.fail(
+                        node,
+                        f"`{ast.unparse(node)}`: programs do not print; with engine='python' they stop at "
+                        "breakpoints of pdb",
+                    )
             if isinstance(node, ast.Constant) and not isinstance(node.value, (bool, int, float)):
                 docstring = any(
                     isinstance(statement, ast.Expr) and statement.value is node
@@ -513,9 +533,13 @@ class _Reader:
         for module, module_name in MODULES.items():
             if called and getattr(module, called, None) is value:
                 return ast.Attribute(ast.Name(module_name, ast.Load()), called, ast.Load())
-        return self.fail(
+        return self.refuse_outer(node, node.id, value)
+
+    def refuse_outer(self, node: ast.expr, name: str, value: Any) -> NoReturn:
+        """Refuse an outer name whose value no function can use."""
+        self.fail(
             node,
-            f"`{node.id}` is a {type(value).__name__}; only numbers, functions and the modules "
+            f"`{name}` is a {type(value).__name__}; only numbers, functions and the modules "
             "math and NumPy can be used",
         )
 

@@ -27,6 +27,7 @@ from cugraph_ws.program.declarations import (
 )
 from cugraph_ws.program.linear import Linear
 from cugraph_ws.program.lists import Listing, check_list_uses
+from cugraph_ws.program.memory import Memory
 from cugraph_ws.program.snapshot import Snapshot
 from cugraph_ws.program.source import FunctionSource, read_function
 
@@ -110,7 +111,7 @@ class VertexProgram(Snapshot):
         The user's functions, for plain Python and for compilation.
     sources : dict
         Their checked sources.
-    memory : dict
+    memory : Memory
         Cached results of binding and code generation, by types and values.
     edge_state : dict
         Declared fields of the state of edges, by name.
@@ -146,7 +147,7 @@ class VertexProgram(Snapshot):
     functions: dict[str, Callable[..., Any]]
     aggregates: dict[str, Callable[..., Any]]
     sources: dict[str, FunctionSource] = field(default_factory=dict)
-    memory: dict[Any, Any] = field(default_factory=dict, repr=False)
+    memory: Memory = field(default_factory=Memory, repr=False)
     frozen: bool = field(default=False, repr=False)
     fold: Fold | None = None
     edge_state: dict[str, EdgeState] = field(default_factory=dict)
@@ -301,6 +302,7 @@ def check_arguments(program: Any, key: str, source: FunctionSource, known: tuple
     for name in source.parameters:
         if name not in known:
             raise ProgramError(
-                f"{program.name}.{key} ({source.location}) asks for `{name}`; arguments are bound by "
+                f"{program.name}.{key} ({source.location}) asks for `{name}`; "
+                f"{'a program has no self, ' if name == 'self' else ''}arguments are bound by "
                 f"name, and {key} has: {', '.join(known)}"
             )

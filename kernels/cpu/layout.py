@@ -72,20 +72,22 @@ def list_components(offsets: Integers, indices: Integers, label: Integers, order
 
 @jit
 def component_rows(
-    offsets: Integers, indices: Integers, order: Integers, place: Integers, lo: int, hi: int
-) -> tuple[Integers, Integers]:
+    rows: tuple[Integers, Integers, Floats], order: Integers, place: Integers, lo: int, hi: int
+) -> tuple[Integers, Integers, Floats]:
     """Return the rows of the vertices order[lo:hi], numbered from 0; place[order[i]] is i."""
+    offsets, indices, weights = rows
     begins = np.zeros(hi - lo + 1, np.int64)
     for row in range(lo, hi):
         vertex = order[row]
         begins[row - lo + 1] = begins[row - lo] + offsets[vertex + 1] - offsets[vertex]
-    columns = np.empty(begins[-1], np.int32)
+    columns, pulls = np.empty(begins[-1], np.int32), np.empty(begins[-1], np.float64)
     for row in range(lo, hi):
         write = begins[row - lo]
         for arc in range(offsets[order[row]], offsets[order[row] + 1]):
             columns[write] = place[indices[arc]] - lo
+            pulls[write] = weights[arc]
             write += 1
-    return begins, columns
+    return begins, columns, pulls
 
 
 @jit

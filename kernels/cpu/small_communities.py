@@ -19,7 +19,7 @@ Integers = npt.NDArray[np.int64]
 Rows = tuple[Integers, Integers, Integers]
 
 MOST_SWEEPS = 100  # sweeps that gain only by rounding end
-GAIN = 1e-12  # of all degrees: a smaller gain is rounding
+GAIN = 1e-12  # of all degrees or weights: a smaller gain is rounding
 BROKEN = 3  # most communities that a round breaks up
 ALONE = 4  # one in so many rounds begins with all vertices alone
 
@@ -190,9 +190,9 @@ def improve(
     bool
         Whether better communities were found.
     """
-    count, better = len(label), False
+    count, better, weights = len(label), False, rows[2]
     numbers = np.empty(2 * count, np.int64)
-    best, least = quality(rows, degrees, label, factor), GAIN * degrees.sum()
+    best, least = quality(rows, degrees, label, factor), GAIN * max(degrees.sum(), weights.sum())
     for turn in range(len(orders)):
         order, improved = orders[turn], label.copy()
         if turn % ALONE == 1:

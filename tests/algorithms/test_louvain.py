@@ -236,8 +236,10 @@ def test_levels_are_those_of_sorted_arcs(name: str, on_device: bool) -> None:
         level = level._replace(weights=weights, degrees=totals + loops_of, weighted=True)
         with emulated():
             backend = loops("louvain", on_device=on_device)
-            merged = algorithm.merge(np, backend, level, dense, most)
-            again = algorithm.merge(np, backend, merged, np.zeros(most, np.int64), 1)
+            merged = algorithm.merge(np, backend, level, dense, most, int(level.degrees.sum()))
+            again = algorithm.merge(
+                np, backend, merged, np.zeros(most, np.int64), 1, int(level.degrees.sum())
+            )
         expected = algorithm.contract(
             np,
             np.concatenate([dense[level.sources], dense]),

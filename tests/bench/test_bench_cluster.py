@@ -101,7 +101,7 @@ class Trace(dict):
 class Graph:
     """A partitioned graph whose frames are digests."""
 
-    def __init__(self, name, client, workers=None, links="auto"):
+    def __init__(self, name, client, workers=None, links="auto", spread="parts"):
         self.links, self.places = links, 4
         self.client = types.SimpleNamespace(run=lambda function: None)
         self.workers = min(workers or 4, len(client.nthreads()))

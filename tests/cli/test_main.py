@@ -202,6 +202,14 @@ def the_graph(**arguments) -> ws.Graph:
             )[0],
         ),
         (
+            "leiden --initial teams.parquet",
+            lambda: ws.leiden(the_graph(), initial="team")[0],
+        ),
+        (
+            "louvain --initial teams.parquet --max-level 1",
+            lambda: ws.louvain(the_graph(), 1, initial="team")[0],
+        ),
+        (
             "conductance --communities team",
             lambda: ws.conductance(the_graph(), "team"),
         ),

@@ -28,6 +28,7 @@ from cugraph_ws.execution.stop_requests import StopRequests
 SIZE = 40
 NUMBERS = np.arange(SIZE)
 MORE: dict[str, dict[str, Any]] = {  # beside the examples that functions declare
+    "bipartite_projection": {"vertices": NUMBERS[::2].tolist()},
     "maximal_bipartite_matching": {"left": NUMBERS[::2].tolist()},
     "heat": {"temperature": dict(enumerate(NUMBERS / 4)), "tol": 0.5},
     "circuit": {"sources": {0: 1.0, 5: 0.0}},
@@ -50,7 +51,7 @@ def graph_for(name: str) -> ws.Graph:
     edges = pd.DataFrame(
         {"source": ends[0], "destination": ends[1], "weight": np.arange(150) % 8 / 64}
     )
-    if name == "maximal_bipartite_matching":
+    if name in ("bipartite_projection", "maximal_bipartite_matching"):
         edges["source"] &= ~1
         edges["destination"] |= 1
     if name == "topological_levels":

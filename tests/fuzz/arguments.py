@@ -408,6 +408,12 @@ def function_targets() -> list[Target]:
                ("targets",)),
         Target("require_convergence", result.require_convergence, {"name": "sssp"}, ("name",)),
     ]  # fmt: skip
+    parts = EDGES.assign(part=[place % 3 for place in range(len(EDGES))])
+    for name, works in (("pagerank", {"weight": None}), ("label_propagation", {"seed": 1})):
+        function = getattr(ws, name)
+        named = {*_parameters(ws.run_groups), *_parameters(function), *OPTIONS} - {"graph"}
+        given = {"program": function, "edges": parts, "by": "part", **works}
+        found.append(Target(f"run_groups of {name}", ws.run_groups, given, tuple(sorted(named))))
     for name, works in QUERIES.items():
         method = getattr(graph, name)
         named = tuple(one for one in _parameters(method) if one not in ENGINES_OWN)

@@ -370,6 +370,14 @@ CALLS = (
     Call(ws.overlap, _similar, near=True),
     Call(ws.sorensen, _similar, near=True),
     Call(ws.adamic_adar, lambda p: {"vertex_pair": p.pairs()}, near=True),
+    Call(
+        ws.bipartite_projection,
+        lambda p: {
+            "vertices": p.drawn.between_sides()[1], "ratio": p.one_of(True, False),
+            "top": p.one_of(None, 2),
+        },
+        edges="two sides",
+    ),
     # A GPU does not extrapolate on small graphs, so its result would differ within the bound.
     Call(
         ws.pagerank,
@@ -635,6 +643,8 @@ def _workers() -> Iterator[Place]:
 
     def options(rng: np.random.Generator) -> tuple[dict[str, Any], dict[str, Any]]:
         of_graph = {"links": str(rng.choice(known))}
+        if of_graph["links"] == "auto":
+            of_graph["spread"] = str(rng.choice(["one", "parts"]))
         return of_graph, {"plan": ws.Plan(exchange=str(rng.choice(["auto", "vr", "ms", "all"])))}
 
     with ws.local_cluster():

@@ -50,6 +50,8 @@ def test_commands_and_functions_are_all_there(targets):
     elsewhere = {"run", "any_message", "cluster_scan", "local_cluster"}
     elsewhere |= {"phases"}  # takes any number of programs
     elsewhere |= {"plot"}  # writes a file of any name
+    elsewhere |= {"run_groups"}  # there for two functions
+    assert {f"run_groups of {name}" for name in ("pagerank", "label_propagation")} <= names
     assert public - elsewhere <= names
 
 

@@ -79,6 +79,14 @@ def spread(client: Any, frame: Any) -> Iterator[Any]:
         yield graph
 
 
+def test_a_small_graph_is_on_one_worker(client: Any, frame: Any, whole: Any) -> None:
+    divided = dask_cudf.from_cudf(frame, npartitions=5)
+    with ws.Graph(divided, weight="weight", spread="one") as graph:
+        assert len(graph.partitions) == 1
+        for function, options in (*FUNCTIONS.values(), (ws.triangle_count, {})):
+            assert_same(function(graph, **options), function(whole, **options))
+
+
 @pytest.fixture(scope="module")
 def whole(frame: Any) -> Iterator[Any]:
     with ws.Graph(frame, weight="weight") as graph:

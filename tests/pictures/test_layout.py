@@ -30,6 +30,29 @@ def test_directions_weights_loops_and_parallel_edges_do_not_matter():
     pd.testing.assert_frame_equal(ws.layout(EDGES, directed=False), places)
 
 
+def test_weights_attract():
+    """Two groups of four, all joined to all: only the weights tell which belong together."""
+    pairs = [(a, b) for a in range(8) for b in range(a)]
+    edges = pd.DataFrame(pairs, columns=["source", "destination"])
+    within = (edges["source"] < 4) == (edges["destination"] < 4)
+    edges["weight"] = np.where(within, 40.0, 1.0)
+    places = ws.layout(edges, weight="weight")
+
+    def length(xy, which):
+        ends = [xy[edges[end][which].to_numpy()] for end in ("source", "destination")]
+        return np.linalg.norm(ends[0] - ends[1], axis=1).mean()
+
+    for scale in (1.0, 1e-3):
+        with ws.Graph(edges.assign(weight=scale * edges["weight"]), weight="weight") as graph:
+            xy = graph.layout(weight="weight")[["x", "y"]].to_numpy()
+            assert length(xy, ~within) > 2 * length(xy, within)
+            pd.testing.assert_frame_equal(graph.layout(), ws.layout(edges))
+    halves = pd.concat([edges.assign(weight=edges["weight"] / 2)] * 2)
+    pd.testing.assert_frame_equal(ws.layout(halves, weight="weight"), places)
+    with pytest.raises(ws.InputError, match=r"column 'weight': .* has the weight -1\.0"):
+        ws.layout(edges.assign(weight=-1.0), weight="weight")
+
+
 def test_graphs_on_a_gpu_are_copied():
     places = ws.layout(EDGES)
     with emulated(), ws.Graph(EDGES) as graph:

@@ -73,7 +73,7 @@ def test_a_missing_function(name):
         define(without=(name,))
 
 
-@pytest.mark.parametrize("combine", ["sum", 3, math, len, [sum]])
+@pytest.mark.parametrize("combine", ["mean", 3, math, len, [sum]])
 def test_a_combine_that_is_none(combine):
     with pytest.raises(ws.ProgramError, match=r"Program.combine is .*; set it to sum, min, max"):
         define(combine=combine)
@@ -94,7 +94,7 @@ def test_a_member_without_a_role():
 
 
 def test_a_declaration_with_a_value_is_refused():
-    with pytest.raises(ws.ProgramError, match=r"Program.width has no role"):
+    with pytest.raises(ws.ProgramError, match=r"Program.width = 0.0: a state has no default"):
         define(width=0.0)
 
 

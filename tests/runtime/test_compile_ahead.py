@@ -30,6 +30,7 @@ for number, line in enumerate(sys.stdin):
 
 UNSHIPPED = (8, 7)  # a compute capability for which a checkout has no machine code
 
+
 def echo(log, then="pass"):
     return [sys.executable, "-c", ECHO.format(then=then), str(log)]
 

@@ -44,6 +44,10 @@ CASES = {  # without functions that take no such options; and further functions,
     "average_shortest_path_length": runs.Case(
         lambda ws, g, _, o: ws.average_shortest_path_length(g, False, **o)
     ),
+    "bipartite_projection of all pairs": runs.Case(
+        lambda ws, g, given, o: ws.bipartite_projection(g, given, **o),
+        input=runs.every_other, edges="sides",
+    ),
     "descendants": runs.Case(lambda ws, g, _, o: ws.descendants(g, runs.first(g, 1)[0], **o)),
     "edge_betweenness_centrality weighted": runs.Case(
         lambda ws, g, _, o: ws.edge_betweenness_centrality(g, 8, weighted=True, **o)

@@ -184,7 +184,9 @@ def _pass(edges: str, ranks: str) -> tuple[dict[str, float], float]:
     import dask_cudf
 
     times = []
-    seconds, graph = clocked(lambda: ws.Graph(dask_cudf.read_parquet(edges), consume=True))
+    seconds, graph = clocked(
+        lambda: ws.Graph(dask_cudf.read_parquet(edges), consume=True, spread="parts")
+    )
     times.append(seconds)
     with graph:
         seconds, result = clocked(lambda: ws.run(ws.PageRank, graph, max_iter=SUPERSTEPS, tol=0.0))
@@ -287,7 +289,8 @@ def _race_peers(
 
     def run(job: str, form: str | None, kind: list[bool], graph: Any) -> Any:
         if job == BUILD:
-            return ws.Graph(several.edges()) if by == OURS else graph_of(form, *kind)
+            ours = by == OURS
+            return ws.Graph(several.edges(), spread="parts") if ours else graph_of(form, *kind)
         answer = calls[job](graph, start)
         if by == CUGRAPH:
             answer = answer.persist()

@@ -99,11 +99,12 @@ EIGHT = tuple(_program(work.label, work) for work in PROGRAMS.values())
 
 
 class Variant(NamedTuple):
-    """How a job runs: on how many GPUs, one of them without a cluster, None for all; over which links; options."""
+    """How a job runs: on how many GPUs, one of them without a cluster, None for all; links; options; how many hold it."""
 
     gpus: int | None = None
     links: str = "auto"
     options: Mapping[str, Any] = {}
+    spread: str = "parts"
 
 
 class Group(NamedTuple):
@@ -160,8 +161,8 @@ class Contest:
             everyone = len(client.nthreads())
             section.figures |= {"gpus": everyone, "vertices": GENERATED[name][0]}
             graphs = {
-                (variant.gpus, variant.links): PartitionedGraph(
-                    name, client, variant.gpus, variant.links
+                (variant.gpus, variant.links, variant.spread): PartitionedGraph(
+                    name, client, variant.gpus, variant.links, variant.spread
                 )
                 for variant in group.variants.values()
                 if variant.gpus != 1
@@ -197,7 +198,7 @@ class Contest:
                 give_back()
                 graph = case.ours(job.form)
             else:
-                owner = graphs[variant.gpus, variant.links]
+                owner = graphs[variant.gpus, variant.links, variant.spread]
                 if owner.workers < (variant.gpus or 2) or (variant.gpus == 2 and most == 2):
                     continue  # two GPUs are all
                 graph = owner.graph(job.form)
@@ -313,6 +314,9 @@ THROUGH_HUB = Group(
 NCCL_ALONE = {"NCCL through the host": Variant(links="nccl")}
 CONTESTS = {
     "functions": Contest("functions", JOBS, Group({ONE: Variant(1), OURS: Variant()})),
+    "spread": Contest("spread", JOBS, Group(
+        {ONE: Variant(1), OURS: Variant(spread="auto"), "in parts": Variant()}
+    )),
     "exchange": Contest("exchange", EIGHT, Group(ALL_METHODS), split=True),
     "hub": Contest("exchange", EIGHT, THROUGH_HUB, split=True),
     "linked": Contest("linked", SEARCHES, Group(

@@ -209,12 +209,19 @@ class PartitionedGraph:
         How many of them hold it, by default all.  The edges do not depend on it.
     links : {"auto", "nccl", "hub"}
         How their GPUs exchange; see `Graph`.
+    spread : {"auto", "one", "parts"}
+        How many of the workers hold it; see `Graph`.
     """
 
     def __init__(
-        self, name: str, client: Any, workers: int | None = None, links: str = "auto"
+        self,
+        name: str,
+        client: Any,
+        workers: int | None = None,
+        links: str = "auto",
+        spread: str = "parts",
     ) -> None:
-        self.name, self.client, self.links = name, client, links
+        self.name, self.client, self.links, self.spread = name, client, links, spread
         everyone = sorted(client.nthreads())
         self.addresses = everyone[:workers]
         self.workers = len(self.addresses)
@@ -255,7 +262,13 @@ class PartitionedGraph:
             weight = None if form is None else "weight"
             self._graph = (
                 form,
-                ws.Graph(self.edges(form), weight=weight, workers=self.addresses, links=self.links),
+                ws.Graph(
+                    self.edges(form),
+                    weight=weight,
+                    workers=self.addresses,
+                    links=self.links,
+                    spread=self.spread,
+                ),
             )
         return self._graph[1]
 

@@ -3,8 +3,7 @@
 Graphs with each kind of ids are built one by one in a new process (Linux).  On the CPU the peak is that of
 resident memory, from the frame in memory to the CSC.  glibc keeps freed arrays below 32 MiB, up to as much
 as is in use; `MALLOC_MMAP_THRESHOLD_` makes it return those above 64 KiB to the system, as it does with the
-arrays of larger graphs.  With `--engine cuda` the peak is that of the memory allocated by RMM, or by CuPy's
-pool.
+arrays of larger graphs.  With `--engine cuda` the peak is that of the memory allocated by RMM, without a cache.
 """
 
 from __future__ import annotations
@@ -17,6 +16,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -159,12 +159,23 @@ def kilobytes(field: str) -> int:
 
 @contextmanager
 def on_gpu() -> Iterator[Callable[[], int]]:
-    """Measure the peak of the pool's allocations, besides those made before."""
+    """Measure the most bytes that arrays have at a time, besides those made before.
+
+    Every array comes from RMM: a cache would serve some from memory that was freed earlier, and keep that of
+    arrays that are gone.
+    """
+    import cupy
     import rmm.statistics
+    from rmm.allocators.cupy import rmm_cupy_allocator
 
     gc.collect()
-    with rmm.statistics.statistics():
-        yield lambda: int(rmm.statistics.get_statistics().peak_bytes)
+    cached = cupy.cuda.get_allocator()
+    cupy.cuda.set_allocator(partial(rmm_cupy_allocator))  # itself would be replaced by the cache
+    try:
+        with rmm.statistics.statistics():
+            yield lambda: int(rmm.statistics.get_statistics().peak_bytes)
+    finally:
+        cupy.cuda.set_allocator(cached)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from bench.cpu.first_result import first_result
+from bench.cpu.groups import groups
 from bench.cpu.networkx_script import networkx_script
 from bench.forms import NETWORKIT, host_cases, library
 from bench.parts import Part, parser, read, sweep
@@ -20,6 +21,7 @@ FULL = ("RMAT16", "RMAT20"), 100_000_000
 PARTS = {
     "first-result": Part(first_result, ("30,000 edges",), by_name=True, fixed=True),
     **{name: Part(partial(works, name), QUICK[0]) for name in ("csc", "algorithms", "known")},
+    "groups": Part(groups, ("10,000 graphs",), by_name=True, fixed=True),
     "networkx": Part(networkx_script, QUICK[0]),
 }
 

@@ -234,9 +234,7 @@ def interface_source(program: VertexProgram, types: Types, variant: Variant) -> 
         Python source; cached, so the same for the same arguments.
     """
     key = "interface on a GPU", types, variant
-    if key not in program.memory:
-        program.memory[key] = _written(program, types, variant)
-    text: str = program.memory[key]
+    text: str = program.memory.recall(key, lambda: _written(program, types, variant))
     return text
 
 
@@ -383,9 +381,9 @@ def source_fields(
         Role, place among the arrays of the role, and NumPy dtype name of the array.
     """
     key = "source fields", types, outbox
-    if key not in program.memory:
-        program.memory[key] = _source_fields(program, types, outbox=outbox)
-    fields: list[tuple[str, int, str]] = program.memory[key]
+    fields: list[tuple[str, int, str]] = program.memory.recall(
+        key, lambda: _source_fields(program, types, outbox=outbox)
+    )
     return fields
 
 

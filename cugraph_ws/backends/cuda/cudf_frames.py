@@ -85,7 +85,7 @@ class CudfFrame(Frame):
     def on_host(self) -> Frame:
         """Return a copy on the host, as an Arrow table."""
         table = nw.from_native(self.native.to_arrow(preserve_index=False), eager_only=True)
-        return Frame(self.native, table, "cudf", self.argument)
+        return Frame(self.native, table, "cudf", self.argument, proxy=self.proxy)
 
     def release(self, names: Sequence[str]) -> None:
         """Remove columns from the caller's frame, and drop them here."""

@@ -49,7 +49,7 @@ def listing_of(program: Any, interface: str, loops: tuple[str, ...]) -> list[Any
     if not isinstance(program, VertexProgram):
         return None
     module = program.functions["apply"].__module__
-    for key, text in program.memory.items():
+    for key, text in tuple(program.memory.items()):
         if isinstance(key, tuple) and key[0] == "interface on a GPU" and text == interface:
             _, types, variant = key
             listed = [module, program.name, asdict(types), asdict(variant), list(loops)]

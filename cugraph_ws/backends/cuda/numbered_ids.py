@@ -253,6 +253,19 @@ class Pairs:
         numbers = self.keys.encode([head * self.last.size + last])
         return device().xp.where((head >= 0) & (last >= 0), numbers, -1)
 
+    def in_each_head(self, tails: DeviceArray) -> DeviceArray:
+        """Return the numbers of the pairs of every head with each of some last parts; -1 where unknown."""
+        xp = device().xp
+        heads = xp.arange(self.head.size)[:, None]
+        numbers = self.keys.encode([(heads * self.last.size + tails).ravel()])
+        return xp.where(xp.tile(tails, self.head.size) >= 0, numbers, -1)
+
+    def firsts(self) -> DeviceArray:
+        """Return the number of the first pair of every head, and the number of all pairs."""
+        xp = device().xp
+        bounds = xp.arange(self.head.size + 1) * self.last.size
+        return bounds if self.keys.ids is None else xp.searchsorted(self.keys.ids, bounds)
+
     def decode(self, numbers: DeviceArray) -> list[Column]:
         """Look the pairs up, then their parts."""
         (keys,) = self.keys.decode(device().xp.maximum(numbers, 0))

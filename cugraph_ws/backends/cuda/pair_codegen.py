@@ -38,10 +38,10 @@ def pair_kernels(device: Device, program: EdgeProgram, types: EdgeTypes) -> Kern
     KernelModule
         With the kernels of `kernels/cuda/pairs.py`.
     """
-    key = "interface on a GPU", types
-    if key not in program.memory:
-        program.memory[key] = _interface(program, types)
-    return program_kernels(device, program, program.memory[key], LOOPS)
+    interface = program.memory.recall(
+        ("interface on a GPU", types), lambda: _interface(program, types)
+    )
+    return program_kernels(device, program, interface, LOOPS)
 
 
 def _interface(program: EdgeProgram, types: EdgeTypes) -> str:

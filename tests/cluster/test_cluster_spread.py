@@ -1,0 +1,148 @@
+"""How many workers hold a graph: one, or each a part; and that parts exchange."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import dask
+import dask.dataframe as dd
+import numpy as np
+import pandas as pd
+import pytest
+from clusters import Workers, assert_same, eventually, on_workers, workers
+from shapes import build, rmat
+
+import cugraph_ws as ws
+from cugraph_ws.dask import graph as cluster_graph
+from cugraph_ws.errors import GraphMemoryError
+
+pytestmark = pytest.mark.xdist_group("cluster")
+
+EDGES = rmat(8, 5, seed=61)
+
+
+@pytest.fixture(scope="module")
+def pair() -> Iterator[Workers]:
+    with workers(2) as started, dask.config.set({"cugraph_ws.spread": "auto"}):
+        yield started
+
+
+def holders(graph: ws.Graph) -> list[str]:
+    return [part["worker"] for part in graph.partitions]
+
+
+def text_edges() -> pd.DataFrame:
+    rng = np.random.default_rng(3)
+    ends = rng.integers(0, 40, (2, 200))
+    names = np.array([f"v{number}" for number in range(40)], object)
+    return pd.DataFrame({"source": names[ends[0]], "destination": names[ends[1]]})
+
+
+@pytest.mark.parametrize(
+    ("spread", "number"), [("auto", 1), ("one", 1), ("parts", 2)], ids=["auto", "one", "parts"]
+)
+def test_a_small_graph_is_on_one_worker_unless_parts_are_asked_for(pair, spread, number):
+    with on_workers(EDGES, spread=spread) as graph, build(EDGES) as whole:
+        assert len(holders(graph)) == number
+        assert_same(ws.bfs(graph, 0), ws.bfs(whole, 0))
+        result = ws.run(ws.PageRank, graph, max_iter=5, tol=0.0)
+        assert result.frame.npartitions == number
+        rows = result.trace
+        assert set(rows["partitions"]) == {number}
+        assert (rows["bytes_sent"].sum() > 0) == (number > 1)  # parts exchange
+
+
+def test_functions_of_one_worker_give_the_same(pair):
+    values = pd.DataFrame({"vertex": range(EDGES.n), "value": np.arange(EDGES.n) % 3})
+    calls = [
+        ws.weakly_connected_components,
+        lambda graph: ws.pagerank(graph, personalization=values),
+        lambda graph: ws.multi_source_bfs(graph, [0, 5]),
+        lambda graph: ws.closeness_centrality(graph, [0, 1]),
+        ws.label_propagation,
+        ws.triangle_count,
+        ws.triangle_count,  # by rows that the first call has kept
+        ws.clustering_coefficient,
+    ]
+    with on_workers(EDGES, spread="one") as graph, build(EDGES) as whole:
+        for call in calls:
+            assert_same(call(graph), call(whole))
+        assert ws.louvain(graph)[1] == ws.louvain(whole)[1]
+        divided = dd.from_pandas(values, npartitions=3)
+        assert_same(
+            ws.pagerank(graph, personalization=divided), ws.pagerank(whole, personalization=values)
+        )
+
+
+def test_text_ids_are_looked_up_on_the_one_worker(pair):
+    divided = dd.from_pandas(text_edges(), npartitions=3)
+    edges = divided.compute()
+    with ws.Graph(divided, spread="one") as graph:
+        assert_same(ws.bfs(graph, "v3"), ws.bfs(edges, "v3"))
+        with pytest.raises(ws.InputError, match="nowhere"):
+            ws.bfs(graph, "nowhere")
+    assert_same(ws.pagerank(divided), ws.pagerank(edges))
+
+
+def test_larger_frames_and_arguments_about_several_workers_mean_parts(pair, monkeypatch):
+    with on_workers(EDGES, balance=[1, 2]) as graph:
+        assert len(holders(graph)) == 2
+    with pytest.raises(ws.InputError, match="spread='one': balance= and links="):
+        on_workers(EDGES, balance=[1, 2], spread="one")
+    monkeypatch.setattr(cluster_graph, "ON_ONE", 100)
+    with on_workers(EDGES) as graph:
+        assert len(holders(graph)) == 2
+
+
+def test_what_does_not_fit_one_worker_is_divided(pair, monkeypatch):
+    """With "auto"; "one" is what the caller wants, and is refused."""
+    build_on = cluster_graph.ClusterGraph._build_on
+
+    def full(graph: ws.Graph, addresses: list[str], parts: list[object]) -> None:
+        if len(addresses) == 1:
+            raise GraphMemoryError("too little memory")
+        build_on(graph, addresses, parts)
+
+    monkeypatch.setattr(cluster_graph.ClusterGraph, "_build_on", full)
+    with on_workers(EDGES) as graph:
+        assert len(holders(graph)) == 2
+    with pytest.raises(GraphMemoryError, match="too little memory"):
+        on_workers(EDGES, spread="one")
+
+
+def test_the_worker_with_most_of_the_frame_is_chosen(pair):
+    first, second = pair.pids()
+    rows = text_edges()
+    for most, least in ((first, second), (second, first)):
+        parts = [
+            pair.client.submit(lambda part: part, part, workers=[address], pure=False)
+            for part, address in ((rows, most), (rows[:9], least))
+        ]
+        frame = dd.from_delayed(parts, meta=rows[:0], verify_meta=False)
+        with ws.Graph(frame) as graph:
+            assert holders(graph) == [most]
+
+
+def test_the_configuration_replaces_auto(pair):
+    with dask.config.set({"cugraph_ws.spread": "parts"}), on_workers(EDGES) as graph:
+        assert len(holders(graph)) == 2
+    with (
+        dask.config.set({"cugraph_ws.spread": "some"}),
+        pytest.raises(ws.InputError, match="spread='some': choose one of"),
+    ):
+        on_workers(EDGES)
+
+
+def test_spread_is_for_dask_frames():
+    with pytest.raises(ws.InputError, match="spread= is for Dask frames"):
+        ws.Graph(text_edges(), spread="one")
+
+
+def test_a_lost_worker_is_replaced_by_another():
+    with workers(2) as started, on_workers(EDGES, spread="one") as graph:
+        (gone,) = holders(graph)
+        started.client.retire_workers([gone])
+        eventually(lambda: gone not in started.client.nthreads())
+        with build(EDGES) as whole:
+            assert_same(ws.bfs(graph, 0), ws.bfs(whole, 0))
+        assert holders(graph) != [gone]
