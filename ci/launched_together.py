@@ -46,8 +46,8 @@ __all__ = ["GRAPHS", "LARGE", "TYPES", "Group", "graphs", "groups", "large", "te
 # A call, its kernels (program or "", module or "", name, types), and texts of programs with theirs
 Group = dict[str, Any]
 VERTICES, EDGES = 24, 40
-# Types of ids and of weights of the recorded calls
-TYPES = (("int64", "float64"), ("int32", "float32"))
+# Types of ids and of weights of the recorded calls: which kernels there are for weights does not depend on ids
+TYPES = (("int64", "float64"), ("int32", "float32"), ("int64", "int64"))
 
 
 # What makes the library treat small graphs as large ones
@@ -177,17 +177,18 @@ def groups(
     names: Sequence[str] = tuple(sorted(warm_up.CALLS)), types: Sequence[tuple[str, str]] = TYPES
 ) -> list[Group]:
     """Return for each call of functions the kernels that it launches."""
-    return [
-        _group(task, ids)
+    calls = dict.fromkeys(
+        (task, ids)
         for ids, weights in types
         for task in sorted(warm_up.tasks(names, ["cuda"], [weights]))
-    ]
+    )
+    return [_group(*call) for call in calls]
 
 
 def graphs() -> list[Group]:
     """Return for graphs of all types the kernels that make them, and those that write ids into results."""
     tasks = warm_up.graphs(warm_up.WEIGHTS)
-    groups = [_group(task, ids) for ids, _ in TYPES for task in tasks]
+    groups = [_group(task, ids) for ids in dict.fromkeys(ids for ids, _ in TYPES) for task in tasks]
     for group in groups:
         making = [kernel for kernel in group["kernels"] if kernel[1] in (*MAKING, "ranks")]
         group.update(kernels=making, programs=[])

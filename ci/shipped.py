@@ -7,8 +7,8 @@
 For processors it makes the calls of `cugraph-ws warm-up` with an empty cache, and calls with frames of pandas, for
 Numba's target of `cugraph_ws.runtime.shipped`.  What it writes serves this version of Python and of Numba: run it
 again with other ones, to ship for them too.  For GPUs it compiles the kernels that calls are listed to launch
-(`ci/launched_together.py`); they serve any Python, and this version of Numba and Numba-CUDA.  Entries of older
-sources are removed.
+(`ci/launched_together.py`), if their entries are not there; they serve any Python, and this version of Numba and
+Numba-CUDA.  Entries of older sources are removed.
 """
 
 from __future__ import annotations
@@ -20,14 +20,17 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, Sequence
+import zlib
+from collections.abc import Container, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from pathlib import Path
 
+from cugraph_ws.backends.cuda.listed_programs import jobs_of
+from cugraph_ws.runtime import shipped
 from cugraph_ws.runtime.compile_ahead import LIST, Job
 from cugraph_ws.runtime.compile_worker import function_of, source_of
-from cugraph_ws.runtime.device_compiler import load_or_compile
+from cugraph_ws.runtime.device_compiler import entry_name, load_or_compile
 from cugraph_ws.runtime.shipped import BASELINE, FOLDER
 
 LIMIT = (
@@ -79,55 +82,56 @@ def ship(folder: Path, *commands: list[str], into: Path) -> int:
     Returns
     -------
     int
-        Bytes that were copied.
+        Bytes that what was copied takes in a wheel.
     """
     for command in commands:
         subprocess.run(command, env=environment(folder), check=True)
-    return _copy(folder, into, "cpu")
+    entries = [path for name in ENTRIES["cpu"] for path in folder.rglob(name)]
+    return _replace(entries, into, "cpu")
 
 
-def _copy(folder: Path, into: Path, engine: str) -> int:
-    """Replace an engine's entries in a folder; return their bytes."""
+def _replace(entries: Iterable[Path], into: Path, engine: str, kept: Container[str] = ()) -> int:
+    """Copy an engine's entries into a folder, remove earlier ones but `kept`; return compressed bytes of all."""
     into.mkdir(exist_ok=True)
     for name in ENTRIES[engine]:
         for old in into.glob(name):
-            old.unlink()
-    entries = [path for name in ENTRIES[engine] for path in folder.rglob(name)]
+            if old.name not in kept:
+                old.unlink()
     for entry in entries:
         shutil.copyfile(entry, into / entry.name)
-    return sum(entry.stat().st_size for entry in entries)
+    return sum(
+        len(zlib.compress(entry.read_bytes()))
+        for name in ENTRIES[engine]
+        for entry in into.glob(name)
+    )
 
 
-def ship_kernels(
-    folder: Path, calls: Iterable[str], capabilities: Sequence[tuple[int, int]], *, into: Path
-) -> int:
-    """Compile the kernels of listed calls for GPUs, and copy them.
+def ship_kernels(folder: Path, jobs: Sequence[Job], *, into: Path) -> int:
+    """Compile kernels that a folder lacks, and copy them.
 
     Parameters
     ----------
     folder : Path
         Empty, for their cache.
-    calls : iterable of str
-        See `cugraph_ws.runtime.compile_ahead`.
-    capabilities : sequence of (int, int)
+    jobs : sequence of Job
     into : Path
-        Entries of earlier runs are removed from it.
+        Entries of other kernels are removed from it.
 
     Returns
     -------
     int
-        Bytes that were copied.
+        Bytes that they take in a wheel.
     """
-    from cugraph_ws.backends.cuda.listed_programs import jobs_of
-
-    jobs = [job for capability in capabilities for job in jobs_of(calls, capability)]
+    names = {entry_name(source_of(job), job.name, job.kinds, job.capability): job for job in jobs}
+    missing = [job for name, job in names.items() if not (into / name).exists()]
     with ProcessPoolExecutor(os.cpu_count()) as pool:
-        list(pool.map(partial(_compile, folder), jobs, chunksize=4))
-    return _copy(folder, into, "cuda")
+        list(pool.map(partial(_compile, folder), missing, chunksize=4))
+    return _replace(folder.rglob("*.cubin"), into, "cuda", kept=names)
 
 
 def _compile(folder: Path, job: Job) -> None:
     os.environ["CUGRAPH_WS_CACHE_DIR"] = str(folder)
+    shipped.FOLDER = folder  # what this checkout ships is not loaded
     function = function_of(job)
     load_or_compile(source_of(job), job.name, job.kinds, job.capability, function)
 
@@ -152,12 +156,15 @@ def main() -> None:
         if given.engine == "cpu":
             size = _ship_cpu(Path(folder))
         else:
-            asked = given.only or ARCHITECTURES
-            capabilities = [tuple(map(int, each.split("."))) for each in asked]
             calls = [call for call, *_ in json.loads(LIST.read_text("utf-8"))["calls"]]
-            size = ship_kernels(Path(folder), calls, capabilities, into=FOLDER)
+            jobs = [
+                job
+                for asked in given.only or ARCHITECTURES
+                for job in jobs_of(calls, tuple(map(int, asked.split("."))))
+            ]
+            size = ship_kernels(Path(folder), jobs, into=FOLDER)
     entries = sum(len(list(FOLDER.glob(name))) for name in ENTRIES[given.engine])
-    print(f"{FOLDER}: {entries} entries, {size / 1e6:.1f} MB")
+    print(f"{FOLDER}: {entries} entries, {size / 1e6:.1f} MB of a wheel")
     if size > LIMIT:
         sys.exit(f"more than {LIMIT >> 20} MiB: ship fewer types of weights")
 

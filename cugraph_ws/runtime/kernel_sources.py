@@ -2,7 +2,8 @@
 
 So an edit of one kernel or function compiles again what names it, and nothing else.  Texts are divided into
 statements at lines that begin in the first column, which takes a twentieth of the time of parsing them.
-Every word of a statement counts as a name, so more may be depended on than is used, never less.
+Every word of a statement that is no variable of its function counts as a name, so more may be depended on than
+is used, never less.
 """
 
 from __future__ import annotations
@@ -18,9 +19,15 @@ from typing import NamedTuple
 __all__ = ["sources_digest"]
 
 TEXTS = re.compile(r'("""|\'\'\').*?\1', re.DOTALL)  # docstrings: kernels have no others
+STRINGS = re.compile(r"""(?:\b[fFrRbB]+)?(?:"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')""")
 WORDS = re.compile(r"[^\W\d]\w*")
 IMPORT = re.compile(r"from (cugraph_ws[\w.]*) import (.*)", re.DOTALL)
 DEFINITION = re.compile(r"^(?:def|class) (\w+)", re.MULTILINE)
+FUNCTION = re.compile(
+    r"^def \w+\(([^()]*)\)([^:]*):$", re.MULTILINE
+)  # without calls among its defaults
+INNER = re.compile(r"^ +(?:def|class|global|nonlocal)\b", re.MULTILINE)
+VARIABLES = re.compile(r"^ +(?:for )?([^\W\d]\w*(?:, [^\W\d]\w*)*) (?:=|in) ", re.MULTILINE)
 ASSIGNMENT = re.compile(r"([^\W\d]\w*(?:, *[^\W\d]\w*)*)\s*(?::[^=\n]*)?=(?!=)")
 
 
@@ -123,12 +130,33 @@ def _module(text: str) -> _Module:
                     imported[(alias or [original])[0].strip()] = source, original.strip()
             continue
         if matched := DEFINITION.search(statement) or ASSIGNMENT.match(statement):
-            words = frozenset(WORDS.findall(TEXTS.sub("", statement)))
+            words = _words(STRINGS.sub(_code_of, TEXTS.sub("", statement)))
             for name in WORDS.findall(matched[1]):
                 defined.setdefault(name, []).append((statement, words - {name}))
         else:
             rest.append(statement)
     return _Module(defined, imported, tuple(everything_of), tuple(rest))
+
+
+def _code_of(string: re.Match[str]) -> str:
+    """Return a string if names may be in it."""
+    return string[0] if "f" in string[0].partition(string[0][-1])[0].lower() else ""
+
+
+def _words(statement: str) -> frozenset[str]:
+    """Return the words of a statement that may be names of its module."""
+    function = FUNCTION.search(statement)
+    if function is None or INNER.search(statement):
+        return frozenset(WORDS.findall(statement))
+    body = statement[function.end() :]
+    arguments, rest = [], [statement[: function.start()], function[2]]
+    for argument in function[1].split(","):
+        name, *further = re.split("[:=]", argument, maxsplit=1)
+        arguments.append(name.strip())
+        rest += further
+    variables = {word for found in VARIABLES.findall(body) for word in found.split(", ")}
+    names = set(WORDS.findall(body)) - variables - set(arguments)
+    return frozenset(names.union(WORDS.findall(" ".join(rest))))
 
 
 def _statements(text: str) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import symtable
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -78,6 +79,32 @@ def test_an_edit_changes_what_depends_on_it(old, new, changed):
     assert {name for name in before if before[name] != after[name]} == changed
 
 
+@pytest.mark.parametrize(
+    ("function", "names"),
+    [
+        ("def look(walk):\n    return walk", set()),
+        ("def look(vertex):\n    walk = vertex\n    return walk", set()),
+        ("def look(vertex):\n    for walk in range(vertex):\n        rest = walk", set()),
+        ("def look(vertex):\n    walk, rest = vertex\n    return walk", set()),
+        ("def look(vertex, least=walk):\n    return vertex", {"walk"}),
+        ("def look(walk: walk):\n    return walk", {"walk"}),
+        ("@bounded(walk)\ndef look(walk):\n    return walk", {"walk"}),
+        ("def look(vertex, least=most(walk)):\n    rest = 1", {"walk", "rest"}),
+        ("def look(vertex):\n    return rest(walk=vertex)", {"walk", "rest"}),
+        ("def look(vertex):\n    if walk == vertex:\n        return 1", {"walk"}),
+        ("def look(vertex):\n    return f'{walk}'", {"walk"}),
+        ("def look(vertex):\n    return RF'{walk}' + ' rest'", {"walk"}),
+        ("look = both('walk', \"it's\", rest, 'a\\'b')", {"rest"}),
+        ("def look(vertex):  # Vertex' rest or 'walk\n    return walk", {"walk"}),
+        ("def look(vertex):\n    global walk\n    walk = vertex", {"walk"}),
+        ("def look(vertex):\n    def inner(x):\n        walk = x\n    return walk", {"walk"}),
+    ],
+)
+def test_variables_are_no_names(function, names):
+    ((_, words),) = _module(function).defined["look"]
+    assert words & {"walk", "rest"} == names
+
+
 def test_definitions_of_other_modules_count():
     parts = list(_reached(TEXT, "walk"))
     assert any("def sync_block" in part for part in parts)
@@ -101,12 +128,22 @@ def written(node):
     return [line for line in ast.unparse(node).splitlines() if line.strip()]
 
 
+def global_names(node):
+    """Return the names of its module that a statement uses, as Python's compiler sees them."""
+    tables = [symtable.symtable(ast.unparse(node), "statement", "exec")]
+    names = {symbol.get_name() for symbol in tables[0].get_symbols() if symbol.is_referenced()}
+    for table in tables:
+        tables += table.get_children()
+        names |= {symbol.get_name() for symbol in table.get_symbols() if symbol.is_global()}
+    return names
+
+
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}.{path.stem}")
 def test_as_the_parser_has_it(path):
     """Statements are the parser's, and each has all its names; imports of the library's modules are followed."""
     module = _module(path.read_text("utf-8"))
     for node in ast.parse(path.read_text("utf-8")).body:
-        names = {child.id for child in ast.walk(node) if isinstance(child, ast.Name)}
+        names = global_names(node)
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("cugraph_ws"):
             if node.module == "cugraph_ws.runtime.cuda_target":  # every kernel depends on it
                 continue

@@ -13,6 +13,9 @@ from conftest import COMPILED
 from llvmlite import binding
 
 from cugraph_ws.runtime import machine_code, shipped
+from cugraph_ws.runtime.compile_ahead import Job
+from cugraph_ws.runtime.compile_worker import function_of, source_of
+from cugraph_ws.runtime.device_compiler import compile_kernel, load_or_compile
 
 TRIPLE = "x86_64-unknown-linux-gnu"
 RANKS = """
@@ -92,3 +95,45 @@ def ranks_of(cache: Path, folder: Path) -> tuple[str, int]:
         env=environment, capture_output=True, text=True, check=True,
     )  # fmt: skip
     return found.stdout, len(list(cache.rglob("*.nbc")))
+
+
+def test_kernels_that_ship_are_those_that_sources_give(monkeypatch, tmp_path):
+    pytest.importorskip("numba.cuda.extending", reason="Numba-CUDA is not installed")
+    monkeypatch.setenv("CUGRAPH_WS_CACHE_DIR", str(tmp_path / "cache"))
+    folder = tmp_path / "shipped"
+    folder.mkdir()
+    for old in ("stale.cubin", "other.nbc"):
+        (folder / old).touch()
+    jobs = [
+        Job("build", "", "take_low", ("int64*", "int64", "int64", "int32*"), capability)
+        for capability in ((7, 5), (9, 0))
+    ]
+    script.ship_kernels(tmp_path / "build", jobs, into=folder)
+    assert len(list(folder.glob("take_low-*.cubin"))) == len(jobs)
+    assert len(list(folder.iterdir())) == len(jobs) + 1, "entries of the other engine stay"
+    monkeypatch.setattr(shipped, "FOLDER", folder)
+    for job in jobs:
+        ships = load_or_compile(
+            source_of(job), job.name, job.kinds, job.capability, pytest.fail, pytest.fail
+        )
+        assert ships == compile_kernel(function_of(job)(), job.kinds, job.capability)
+    monkeypatch.setattr(script, "ProcessPoolExecutor", NoPool)
+    script.ship_kernels(tmp_path / "again", jobs[1:], into=folder)
+    assert len(list(folder.glob("take_low-*.cubin"))) == 1, "what is there is not compiled again"
+
+
+class NoPool:
+    """A pool that is given nothing to do."""
+
+    def __init__(self, processes):
+        assert processes
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *error):
+        return False
+
+    def map(self, function, jobs, chunksize):
+        assert list(jobs) == []
+        return []
