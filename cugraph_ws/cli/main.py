@@ -24,6 +24,7 @@ from cugraph_ws.cli import warm_up as cli_warm_up
 from cugraph_ws.cli.options import Settings, debug_option
 from cugraph_ws.cli.phrasing import flags_of, in_own_words, show_warnings
 from cugraph_ws.errors import CugraphWsError
+from cugraph_ws.execution.keywords import RESEMBLE
 from cugraph_ws.runtime.paths import argument_text
 
 __all__ = ["commands", "main"]
@@ -110,6 +111,9 @@ def _exit_code(arguments: Sequence[str] | None, settings: Settings | None = None
         arguments = [argument_text(word) for word in sys.argv[1:]]
     try:
         code = commands.main(arguments, prog_name=PROGRAM, obj=settings, standalone_mode=False)
+    except click.NoSuchOption as error:
+        _with_our_name(error).show()
+        return error.exit_code
     except click.ClickException as error:
         error.show()
         return error.exit_code
@@ -121,6 +125,17 @@ def _exit_code(arguments: Sequence[str] | None, settings: Settings | None = None
     except Exception as error:  # any error gives the user one line
         return _failed(error, FAILED, settings)
     return code if isinstance(code, int) else OK  # click's own for --help, --version
+
+
+def _with_our_name(error: click.NoSuchOption) -> click.UsageError:
+    """Return the error that suggests our option if another library's name for it is given."""
+    meant = RESEMBLE.get(error.option_name.lstrip("-").replace("-", "_"))
+    if error.ctx is not None and meant in [option.name for option in error.ctx.command.params]:
+        ours = f"--{str(meant).replace('_', '-')}"
+        return click.UsageError(
+            f"No such option {error.option_name!r}. Did you mean {ours!r}?", error.ctx
+        )
+    return error
 
 
 def _let_output_pass() -> None:

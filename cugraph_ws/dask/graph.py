@@ -428,7 +428,8 @@ class ClusterGraph(GraphMethods[Any]):
         direction = "directed" if self.directed else "undirected"
         return (
             f"<Graph, {direction}, {self.number_of_vertices:,} vertices, "
-            f"{self.number_of_edges:,} edges, on {len(self._addresses)} workers>"
+            f"{self.number_of_edges:,} edges, on {len(self._addresses)} "
+            f"worker{'s' * (len(self._addresses) > 1)}>"
         )
 
     @property

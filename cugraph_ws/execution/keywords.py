@@ -18,7 +18,7 @@ from cugraph_ws.execution.options import Options, Plan, options_of
 from cugraph_ws.program.conventions import declares
 from cugraph_ws.runtime.warn import warn_caller
 
-__all__ = ["REFUSED", "refuse_unknown", "takes_names_of_others", "with_own_names"]
+__all__ = ["REFUSED", "RESEMBLE", "refuse_unknown", "takes_names_of_others", "with_own_names"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -40,7 +40,7 @@ MEANT: dict[str, tuple[str, ...]] = {
     "vertex_subset": ("vertices",),
 }
 # Names that only resemble ours, and what they may stand for
-RESEMBLE = {
+RESEMBLE: dict[str, str] = {
     "damping": "alpha",
     "damping_factor": "alpha",
     "gamma": "resolution",

@@ -363,6 +363,13 @@ def test_top_rows_are_shown_between_tabs_in_a_pipe(capsys):
     assert err == "", "quiet in a pipe"
 
 
+def test_options_of_other_libraries_lead_to_ours(capsys):
+    assert run("pagerank", "edges.parquet", "--damping", "0.9") == 2
+    assert "No such option '--damping'. Did you mean '--alpha'?" in capsys.readouterr().err
+    assert run("wcc", "edges.parquet", "--damping", "0.9") == 2
+    assert "--alpha" not in capsys.readouterr().err
+
+
 def test_ranks_are_shown_from_the_greatest(capsys):
     assert run("core-number", "edges.parquet", "--rows", "10") == 0
     rows = [line.split("\t") for line in capsys.readouterr().out.splitlines()[1:]]
