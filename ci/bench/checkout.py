@@ -15,6 +15,7 @@ ROOT = Path(__file__).parents[2]
 MEASUREMENTS = ROOT / "docs" / "measurements"
 FOLDERS = ("ci", "tests")  # this package; verifiers, programs and shapes that tests share with it
 HASHED = ("ci", "cugraph_ws", "examples", "kernels", "tests", "pyproject.toml")
+MADE = PurePosixPath("cugraph_ws", "shipped")  # by `ci/shipped.py`, from what does count
 LINK = "120000"  # git's mode of a symbolic link
 
 
@@ -36,7 +37,7 @@ def files_hash(root: Path = ROOT) -> str:
     Returns
     -------
     str
-        16 hexadecimal digits.  Links, caches, hidden files and Markdown do not count.
+        16 hexadecimal digits.  Links, caches, code made to ship, hidden files and Markdown do not count.
     """
     paths: list[Path] = []
     for part in HASHED:
@@ -55,7 +56,7 @@ def _hash(names: Iterable[str], content_of: Callable[[str], bytes]) -> str:
     digest = hashlib.sha256()
     for path in sorted(PurePosixPath(name) for name in names):
         hidden = any(part.startswith(".") or part == "__pycache__" for part in path.parts)
-        if hidden or path.suffix in (".pyc", ".md"):
+        if hidden or path.suffix in (".pyc", ".md") or path.is_relative_to(MADE):
             continue
         content = content_of(str(path))
         digest.update(f"{path}\0{len(content)}\0".encode())

@@ -285,7 +285,7 @@ CASES: dict[str, Case] = {
     "bipartite_projection top": Case(
         lambda ws, g, given, o: ws.bipartite_projection(g, given, top=3, **o),
         lambda ws, _: ws.Similarity("common", top=3), input=every_other, edges="sides", decided=True,
-        lists_pairs=True,
+        lists_pairs=True, shares=True,
     ),
     "bridges": Case(lambda ws, g, _, o: ws.bridges(g, **o), decided=True),
     "circuit": Case(
@@ -510,7 +510,7 @@ def one(name: str, shape: Shape, frame: Any, engine: str) -> dict[str, Any]:
 
     def told(program: Any) -> int:
         estimate = ws.estimate_memory(
-            number_of_edges=arcs if directed else arcs // 2,
+            number_of_edges=arcs if directed else (arcs + 1) // 2,  # a self-loop is one arc
             number_of_vertices=n,
             weighted=graph.edge_dtype(graph.weight).name if weighted else False,
             directed=directed,

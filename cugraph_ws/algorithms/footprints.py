@@ -66,7 +66,7 @@ ROWS = {
     "eigenvector_centrality": Row(Bytes(46, 0), Bytes(100, 0),
         gpu=OnGpu([Bytes(44, 0, 16)], [Bytes(97, 0, 16)])),
     "hits": Row(Bytes(107, 4, 8), Bytes(99, 0),
-        gpu=OnGpu([Bytes(130, 0, 16)], [Bytes(113, 0, 16)], Bytes(33, 0, 8))),
+        gpu=OnGpu([Bytes(130, 0, 16)], [Bytes(121, 0, 16)], Bytes(33, 0, 8))),
     "label_propagation": Row(Bytes(20, 17, 28), Bytes(4, 3.5, 21),
         gpu=OnGpu([Bytes(43, 0, 32), Bytes(0, 0, 48)], [Bytes(43, 0, 16), Bytes(0, 0, 32)], Bytes(0, 0))),
     # arcs both ways as keys with weights, sorted

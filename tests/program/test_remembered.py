@@ -25,6 +25,11 @@ def test_the_oldest_results_are_forgotten_and_named_ones_kept(
     assert made == [0]
 
 
+def bounded(memory: Memory) -> int:
+    """Return how many results there are but those with a name, of which there are few."""
+    return sum(isinstance(key, tuple) for key in memory)
+
+
 def test_a_service_with_ever_new_parameters_does_not_grow(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(remembered, "MOST", 20)
     edges = pd.DataFrame({"source": [0, 1, 2], "destination": [1, 2, 0], "weight": [1.0, 2.0, 3.0]})
@@ -33,8 +38,7 @@ def test_a_service_with_ever_new_parameters_does_not_grow(monkeypatch: pytest.Mo
         for number in range(30):
             ws.pagerank(graph, alpha=0.5 + number / 100)
             ws.sssp(graph, 0, cutoff=1.0 + number)
-            lengths.append([len(program.memory) for program in (ws.PageRank, ws.SSSP)])
+            lengths.append([bounded(program.memory) for program in (ws.PageRank, ws.SSSP)])
         far = ws.sssp(graph, 0, cutoff=3.0)  # was forgotten
-    assert max(max(pair) for pair in lengths) <= 24
-    assert lengths[-1] == lengths[-5]
+    assert max(max(pair) for pair in lengths) <= 20
     assert far["distance"].tolist() == [0.0, 1.0, 3.0]
