@@ -167,17 +167,21 @@ class MultiSource(Loop):
         starts = sizes.vertices if self._starts is None else length_hint(self._starts, 1)
         if sizes.on_device and sizes.whole:
             return self._memory_on_gpu(sizes, starts * sizes.vertices)
-        each = RESULTS.get(self.name, RESULTS["multi_source_sssp"]) + 1.5 * sizes.wide_ids
+        each = self._bytes_a_row() + 1.5 * sizes.wide_ids
         return each * starts * sizes.vertices + program_memory(self._program, sizes)
 
     def _memory_on_gpu(self, sizes: Sizes, rows: int) -> float:
         """Return the bytes of the result's rows and of a batch of searches, or while the CSR is made."""
-        each = RESULTS[f"{self.name} on a GPU"]
+        each, framed = self._bytes_a_row(" on a GPU"), self._bytes_a_row()
         lengths = 8 * sizes.arcs * (sizes.weighted and self.reads_weights)
         edges = sizes.csr + (1 + sizes.directed) * lengths
         begun = lengths or 21 * rows
         running = max(each * rows + edges, begun + sizes.transposing)
-        return max(running, (RESULTS[self.name] + 1.5 * sizes.wide_ids) * rows * sizes.framed)
+        return max(running, (framed + 1.5 * sizes.wide_ids) * rows * sizes.framed)
+
+    def _bytes_a_row(self, where: str = "") -> float:
+        """Return the bytes of a row of the result; of another search by lengths those of shortest paths."""
+        return RESULTS.get(self.name + where, RESULTS["multi_source_sssp" + where])
 
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Look up the starts and allocate the results."""

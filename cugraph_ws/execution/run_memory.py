@@ -37,7 +37,6 @@ On a GPU, whose kernels cast what they read; a frame of its result is on the hos
 
 from __future__ import annotations
 
-import ast
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -50,8 +49,8 @@ import numpy as np
 from cugraph_ws.errors import GraphMemoryError
 from cugraph_ws.graph.footprints import Row, Sizes
 from cugraph_ws.graph.view import GraphView
-from cugraph_ws.kernels.cpu.interface import CHUNK
 from cugraph_ws.program.declarations import Jump, VertexSet, VertexValue
+from cugraph_ws.program.lists import bytes_of_lists
 from cugraph_ws.runtime.communicator import Communicator, attempt
 from cugraph_ws.runtime.device import device
 from cugraph_ws.runtime.memory import LIMIT, available_memory, format_bytes
@@ -381,7 +380,7 @@ def program_memory(
             by_vertex += 24 + 8 * len({constant.pointer for constant in jumps}) + 16 * len(jumps)
         by_vertex += 0 if sizes.least else between
         if program.listing is not None:
-            more += _bytes_of_lists(program, sizes.longest_row())
+            more += bytes_of_lists(program, sizes.longest_row())
     edge_state_bytes = sum(_width_of(field.type) for field in program.edge_state.values())
     by_arc = 2 * edge_state_bytes + 22 + 4 * each if edge_state_bytes else 0
     summing = 0.0
@@ -406,7 +405,7 @@ def _program_memory_on_gpu(program: Any, sizes: Sizes, arguments: Mapping[str, A
     values, uploaded = 8.0 * arcs * len(columns), 8.0 * arcs * bool(columns)
     if "active" not in program.functions:
         jumps = sum(isinstance(constant, Jump) for constant in program.constants.values())
-        more = _bytes_of_lists(program, sizes.longest_row()) if program.listing is not None else 0
+        more = bytes_of_lists(program, sizes.longest_row()) if program.listing is not None else 0
         running = (2 * state + 8 + constants + 40 * jumps) * vertices + values
         return running + max(uploaded, state * vertices, more)
     copies = 1 + (len(program.state) > 1)  # one field is changed in place
@@ -422,26 +421,6 @@ def lists_messages(program: Any) -> bool:
     """Return whether a program, or one of several in phases, lists the messages of a row."""
     several = getattr(program, "programs", (program,))
     return any(getattr(member, "listing", None) is not None for member in several)
-
-
-def _bytes_of_lists(program: Any, longest: int) -> int:
-    """Return the bytes of the messages of a row, with those that sorting or counting takes.
-
-    Numbers are counted with eight bytes, and weights as floats: types are known once the program is bound.
-    """
-    returned = (
-        node.value
-        for node in ast.walk(ast.parse(program.sources["compute"].text))
-        if isinstance(node, ast.Return)
-    )
-    parts = max((len(value.elts) for value in returned if isinstance(value, ast.Tuple)), default=1)
-    listing = program.listing
-    if listing.kind != "list":  # see `empty_table` in `kernels/cpu/modes.py`
-        slots = 1 + (1 << max(1, (2 * longest - 1).bit_length())) if longest else 0
-        chunked = listing.kind == "weighted mode" and longest > CHUNK
-        return 8 * parts * longest + (25 if chunked else 16) * slots
-    keys = len(range(parts)[: listing.sorted_by])
-    return (8 * parts + (16 if keys else 0) + (16 if keys > 1 else 0)) * longest
 
 
 def _width_of_constant(name: str, constant: Any, arguments: Mapping[str, Any]) -> int:

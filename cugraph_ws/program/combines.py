@@ -18,7 +18,7 @@ import numpy as np
 
 from cugraph_ws.arguments import check_count, shown
 from cugraph_ws.errors import InputError, ProgramError
-from cugraph_ws.program.remembered import Memory
+from cugraph_ws.program.snapshot import Memory
 from cugraph_ws.program.source import FunctionSource
 
 if TYPE_CHECKING:

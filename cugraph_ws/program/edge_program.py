@@ -35,8 +35,7 @@ from cugraph_ws.program.decorator import (
     recognised_combine,
 )
 from cugraph_ws.program.help import help_of
-from cugraph_ws.program.remembered import Memory
-from cugraph_ws.program.snapshot import Snapshot
+from cugraph_ws.program.snapshot import Memory, Snapshot
 from cugraph_ws.program.source import FunctionSource, read_function
 from cugraph_ws.program.vertex_program import check_arguments
 

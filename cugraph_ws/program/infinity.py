@@ -22,7 +22,7 @@ import numpy as np
 
 from cugraph_ws.errors import ProgramError
 from cugraph_ws.program.declarations import Jump, ScalarType
-from cugraph_ws.program.remembered import Memory
+from cugraph_ws.program.snapshot import Memory
 from cugraph_ws.program.source import FunctionSource
 from cugraph_ws.program.vertex_program import VertexProgram
 from cugraph_ws.runtime.parsing import parse

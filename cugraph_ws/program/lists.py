@@ -23,7 +23,7 @@ from cugraph_ws.errors import ProgramError
 from cugraph_ws.runtime.parsing import parse
 
 __all__ = [
-    "Examples", "Listing", "Messages", "beyond_list", "check_list_uses", "compiled_text", "key_bits", "key_lines",
+    "Examples", "Listing", "Messages", "beyond_list", "bytes_of_lists", "check_list_uses", "compiled_text", "key_bits", "key_lines",
     "list_lines", "mode", "total_kind", "why_not_listed",
 ]  # fmt: skip
 
@@ -448,3 +448,23 @@ def _type(kind: str) -> str:
 
 def _row(items: Sequence[str]) -> str:
     return "(" + "".join(f"{item}, " for item in items) + ")"
+
+
+def bytes_of_lists(program: Any, longest: int) -> int:
+    """Return the bytes of the messages of a row of `longest` arcs, with those that sorting or counting takes.
+
+    Numbers are counted with eight bytes, and weights as floats: types are known once the program is bound.
+    """
+    returned = (
+        node.value
+        for node in ast.walk(ast.parse(program.sources["compute"].text))
+        if isinstance(node, ast.Return)
+    )
+    parts = max((len(value.elts) for value in returned if isinstance(value, ast.Tuple)), default=1)
+    listing = program.listing
+    if listing.kind != "list":  # see `empty_table` in `kernels/cpu/modes.py`
+        slots = 1 + (1 << max(1, (2 * longest - 1).bit_length())) if longest else 0
+        chunked = listing.kind == "weighted mode" and longest > CHUNK
+        return 8 * parts * longest + (25 if chunked else 16) * slots
+    keys = len(range(parts)[: listing.sorted_by])
+    return (8 * parts + (16 if keys else 0) + (16 if keys > 1 else 0)) * longest

@@ -12,14 +12,40 @@ from dataclasses import replace
 from typing import Any, NoReturn, Self
 
 from cugraph_ws.graph.view import GraphView
-from cugraph_ws.program.remembered import Memory
 from cugraph_ws.program.source import FunctionSource
 
-__all__ = ["IDENTITY", "Snapshot", "bound_before", "keep_bound"]
+__all__ = ["IDENTITY", "Memory", "Snapshot", "bound_before", "keep_bound"]
 
 IDENTITY = "identity"  # key in a program's memory: its qualified name, the same in all processes
 PREFIX = "bound "
 MOST = 64  # results that a graph keeps
+REMEMBERED = (
+    512  # results that a program keeps: it is bound again for every value of its parameters
+)
+UNKNOWN = object()
+
+
+class Memory(dict[Any, Any]):
+    """Results by what they depend on, a tuple; the oldest are forgotten.  Those with a name are always kept."""
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        super().__setitem__(key, value)
+        for oldest in tuple(self)[:-REMEMBERED]:
+            if isinstance(oldest, tuple):
+                self.pop(oldest, None)
+
+    def recall(self, key: Any, make: Callable[[], Any]) -> Any:
+        """Return a result, which is made if it is not known; a thread beside may forget it meanwhile.
+
+        Parameters
+        ----------
+        key : hashable
+        make : callable
+        """
+        value = self.get(key, UNKNOWN)
+        if value is UNKNOWN:
+            value = self[key] = make()
+        return value
 
 
 class Snapshot(ABC):

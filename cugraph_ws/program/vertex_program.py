@@ -27,8 +27,7 @@ from cugraph_ws.program.declarations import (
 )
 from cugraph_ws.program.linear import Linear
 from cugraph_ws.program.lists import Listing, check_list_uses
-from cugraph_ws.program.remembered import Memory
-from cugraph_ws.program.snapshot import Snapshot
+from cugraph_ws.program.snapshot import Memory, Snapshot
 from cugraph_ws.program.source import FunctionSource, read_function
 
 __all__ = [

@@ -65,7 +65,7 @@ class TestPackage:
         assert main(["--help"]) == 0
         lines = capsys.readouterr().out.splitlines()
         for name, (_, text) in COMMANDS.items():
-            assert f"  {name:10} {text}" in lines
+            assert f"  {name:12} {text}" in lines
         assert main(["nothing"]) == 2
 
     @pytest.mark.parametrize("command", sorted({*COMMANDS} - {"machine", "tree"}))

@@ -504,6 +504,7 @@ NEEDED_WORDS: dict[str, list[str]] = {
     "eigenvector-centrality": ["--tol", "0.1"],
     "personalized-pagerank": ["--seed", "0", "--seed", "1"],
     "subgraph": ["--vertex", "0", "--vertex", "1"],
+    "bipartite-projection": ["--vertex", "0", "--vertex", "3"],
     "ancestors": ["--vertex", "0"],
     "descendants": ["--vertex", "0"],
     "ego-graph": ["--vertex", "0"],

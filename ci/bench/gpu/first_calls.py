@@ -96,7 +96,9 @@ def _compiled(caches: Path) -> set[Path]:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure all cases, and print medians."""
-    parser = argparse.ArgumentParser("first-calls", description=(__doc__ or "").splitlines()[0])
+    parser = argparse.ArgumentParser(
+        "bench first-calls", description=(__doc__ or "").splitlines()[0]
+    )
     parser.add_argument("--repeats", type=int, default=1)
     repeats = parser.parse_args(arguments).repeats
     columns: dict[str, list[float]] = {}

@@ -6,14 +6,14 @@ import pandas as pd
 import pytest
 
 import cugraph_ws as ws
-from cugraph_ws.program import remembered
-from cugraph_ws.program.remembered import Memory
+from cugraph_ws.program import snapshot
+from cugraph_ws.program.snapshot import Memory
 
 
 def test_the_oldest_results_are_forgotten_and_named_ones_kept(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(remembered, "MOST", 3)
+    monkeypatch.setattr(snapshot, "REMEMBERED", 3)
     results = Memory()
     results["identity"] = "a.b"
     for number in range(9):
@@ -31,7 +31,7 @@ def bounded(memory: Memory) -> int:
 
 
 def test_a_service_with_ever_new_parameters_does_not_grow(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(remembered, "MOST", 20)
+    monkeypatch.setattr(snapshot, "REMEMBERED", 20)
     edges = pd.DataFrame({"source": [0, 1, 2], "destination": [1, 2, 0], "weight": [1.0, 2.0, 3.0]})
     with ws.Graph(edges, weight="weight") as graph:
         lengths = []
