@@ -71,9 +71,9 @@ class PageRankOfGroups(Loop):
 
     def step(self) -> Step:
         """Compute some groups, or some supersteps of all."""
-        left, read, change = self._ranks.step()
+        active, read, change = self._ranks.step()
         self.converged = self._ranks.done
-        return Step(left, read, residual=change, direction="gather")
+        return Step(active, read, residual=change, direction="gather")
 
     def columns(self) -> dict[str, Any]:
         """Return the ranks."""

@@ -672,6 +672,8 @@ def placed(
     list of list of int
         Indices of the partitions of each rank, ascending.
     """
+    if len(addresses) == 1:
+        return [list(range(len(parts)))]
     holders: Mapping[Any, Sequence[str]] = client.who_has(list(parts))
     shares: list[list[int]] = [[] for _ in addresses]
     for place, part in enumerate(parts):

@@ -364,12 +364,15 @@ class _Run:
             self._checkpoints.save(facts)
 
     def _result(self) -> Result:
-        on_device = choose_engine(self._options.engine, self._graph) == "cuda"
         was_stopped = self._stopped in ("timeout", "callback", "interrupt")
         with without_looks():
             arrays: Mapping[str, Column]
-            late = was_stopped and self._loop.columns_take_long and not on_device
-            if late and isinstance(self._graph, Graph):
+            if (
+                was_stopped
+                and self._loop.columns_take_long
+                and isinstance(self._graph, Graph)
+                and choose_engine(self._options.engine, self._graph) != "cuda"
+            ):
                 arrays = ColumnsWhenRead(self._loop, self._graph)
             else:
                 arrays = dict(self._loop.columns())

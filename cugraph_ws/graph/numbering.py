@@ -166,8 +166,12 @@ class SortedIntegers:
         fits = (ids >= int(self.ids[0])) & (ids <= int(self.ids[-1]))
         wanted = ids.astype(self.ids.dtype)
         wanted[~fits] = self.ids[0]
-        pieces = np.array_split(wanted, 1 + len(wanted) // _SEARCHED)
-        places = np.concatenate(parallel(np.searchsorted, [(self.ids, piece) for piece in pieces]))
+        if len(wanted) < _SEARCHED:  # most calls name a few
+            places = np.searchsorted(self.ids, wanted)
+        else:
+            pieces = np.array_split(wanted, 1 + len(wanted) // _SEARCHED)
+            calls = [(self.ids, piece) for piece in pieces]
+            places = np.concatenate(parallel(np.searchsorted, calls))
         return np.where(fits & (self.ids[places] == wanted), places, -1).astype(np.int64)
 
     def decode(self, numbers: Array) -> list[pa.Array]:

@@ -457,7 +457,7 @@ def bytes_of_lists(program: Any, longest: int) -> int:
     """
     returned = (
         node.value
-        for node in ast.walk(ast.parse(program.sources["compute"].text))
+        for node in ast.walk(parse(program.sources["compute"].text))
         if isinstance(node, ast.Return)
     )
     parts = max((len(value.elts) for value in returned if isinstance(value, ast.Tuple)), default=1)

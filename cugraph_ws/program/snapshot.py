@@ -144,7 +144,8 @@ def bound_before(program: Snapshot, key: Any, graph: GraphView) -> Any:
 
 def keep_bound(program: Snapshot, key: Any, graph: GraphView, result: Any) -> None:
     """Remember a result that all ranks have, on ranks also with the graph."""
-    program.memory[key] = result
+    if key not in program.memory:  # what is set is looked through for what is too old
+        program.memory[key] = result
     name = _name(program, key, graph)
     if name is None or name in graph.learned:
         return

@@ -69,7 +69,7 @@ class Ranks:
 
         Returns
         -------
-        left : int
+        active : int
             Vertices of groups that are not done.
         read : int
             Arcs.
@@ -98,5 +98,5 @@ class Ranks:
         if ((changes[first:last] <= tol) | (supersteps[first:last] >= most)).all():
             self._first = last
         self.done = self._first == len(changes)
-        left = len(self.ranks) - int(self._bounds[self._first])
-        return left, read, float(changes[: self._first].max(initial=0.0))
+        active = len(self.ranks) - int(self._bounds[self._first])
+        return active, read, float(changes[: self._first].max(initial=0.0))

@@ -73,9 +73,9 @@ class Ranks:
             self._supersteps += 1
         running = device().to_host(self._running)
         self.done = self._supersteps >= self._most or not running.any()
-        left = int(device().to_host(count_on_device(self._running[self._group])))
+        active = int(device().to_host(count_on_device(self._running[self._group])))
         read = len(self._rows.indices) * (self._supersteps - before)
-        return left, read, float(device().to_host(self._changes).max())
+        return active, read, float(device().to_host(self._changes).max())
 
     def _superstep(self) -> None:
         xp, ranks = self._xp, self.ranks
