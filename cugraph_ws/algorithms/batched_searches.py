@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from cugraph_ws.algorithms.neighbourhood import Direction, Neighbourhood
+from cugraph_ws.algorithms.neighbourhood import Direction, Neighbourhood, listed_by_searches
 from cugraph_ws.backends import loops
 from cugraph_ws.graph.footprints import Sizes
 from cugraph_ws.partition.part import Part
@@ -20,7 +20,7 @@ from cugraph_ws.runtime.arrays import as_host
 from cugraph_ws.runtime.looks import look
 from cugraph_ws.runtime.threads import number_of_threads
 
-__all__ = ["WIDTH", "Levels", "searches", "searches_at_once", "unpacking"]
+__all__ = ["WIDTH", "Levels", "searches", "searches_at_once", "searching"]
 
 Array = Any  # NumPy's or CuPy's
 
@@ -29,9 +29,15 @@ SEARCHES_A_THREAD = 4  # so that threads do not wait for the longest
 AT_ONCE = 1 << 18  # most words that a GPU unpacks at a time
 
 
-def unpacking(sizes: Sizes) -> int:
-    """Return the bytes of the bits of vertices' words, which a GPU unpacks."""
-    return WIDTH * min(sizes.vertices, AT_ONCE) * sizes.on_device
+def searching(sizes: Sizes) -> int:
+    """Return the bytes of a level of searches on a GPU, beside those of all levels.
+
+    The words of a level and of its readers are there, or arcs are listed, or the bits of words unpacked.
+    """
+    vertices = sizes.vertices
+    listing = 25 * vertices + 24 * listed_by_searches(sizes.arcs)
+    unpacking = 16 * vertices + WIDTH * min(vertices, AT_ONCE)
+    return max(80 * vertices, listing, unpacking) * sizes.on_device
 
 
 class Levels(NamedTuple):
@@ -136,7 +142,7 @@ def searches(near: Neighbourhood, starts: Array, direction: Direction) -> Iterat
             level += len(ends)
             continue
         changed = near.update(front, rows)
-        readers = near.followers(changed, direction)
+        readers = near.followers(changed, direction, or_all=True)
         words = near.words(front, direction, "or", readers)
         words &= ~reached[readers]
         look()

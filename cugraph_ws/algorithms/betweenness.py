@@ -63,7 +63,9 @@ CELLS = 1 << 27  # most entries of a matrix by vertex and source
 BATCH = 77  # bytes of a batch by vertex and source
 BATCH_OF_ROWS = 48  # of a single GPU, by kernels for whole levels
 ARCS = 1 << 16  # arcs that are scored at a time
-SCORED = 17  # bytes of an arc while a GPU scores it
+SCORED, KEPT = 24, 16  # bytes of an arc while a GPU scores some of them, and before
+SCORING = 33  # bytes of each of them by source
+SUMMING = 8  # bytes by vertex and source that sums by vertex take before
 HIGH = 1e150  # numbers of paths above this are scaled down
 LOW = 1e-305  # and not below this: a vertex that is reached has more than 0 paths
 AT_ONCE = 8  # most batches that a single GPU searches in one
@@ -291,7 +293,8 @@ class Betweenness(ArrayLoop):
         )
         batch = each * sizes.columns(width, each, rest=row.of(sizes) + kept) * sizes.vertices
         if self._edges and sizes.on_device:
-            batch += SCORED * sizes.arcs
+            scored = min(sizes.arcs, ARCS) * SCORING - sizes.vertices * SUMMING
+            batch += max(KEPT * sizes.arcs, SCORED * sizes.arcs + scored * width)
         most = max(batch, self._edge_bytes(sizes))
         return max(row.of(sizes, kept + most), ROWS["scores"].of(sizes))
 

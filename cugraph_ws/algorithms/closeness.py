@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Unpack
 
 import numpy as np
 
-from cugraph_ws.algorithms.batched_searches import WIDTH, searches, searches_at_once, unpacking
+from cugraph_ws.algorithms.batched_searches import WIDTH, searches, searches_at_once, searching
 from cugraph_ws.algorithms.footprints import ROWS
 from cugraph_ws.algorithms.neighbourhood import MOST, ArrayLoop, Direction, Neighbourhood
 from cugraph_ws.algorithms.options import (
@@ -293,7 +293,7 @@ class DistanceSums(ArrayLoop):
     def memory(self, sizes: Sizes) -> float:
         """Return the bytes that a run takes, with sums of all vertices, and those before a further batch."""
         sums = 0 if self._k is None else SUMS + BEFORE * (self._k > WIDTH)
-        return ROWS[self.name].of(sizes) + sums * sizes.vertices + unpacking(sizes)
+        return ROWS[self.name].of(sizes, searching(sizes)) + sums * sizes.vertices
 
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Choose where searches start."""

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Unpack
 import numpy as np
 import numpy.typing as npt
 
-from cugraph_ws.algorithms.batched_searches import WIDTH, searches, unpacking
+from cugraph_ws.algorithms.batched_searches import WIDTH, searches, searching
 from cugraph_ws.algorithms.closeness import DistanceSums, vertex_frame
 from cugraph_ws.algorithms.components import WeaklyConnectedComponents
 from cugraph_ws.algorithms.footprints import ROWS
@@ -255,7 +255,7 @@ class Eccentricities(DistanceSums):
 
     def memory(self, sizes: Sizes) -> float:
         """Return the bytes that a run takes: as many as other searches in batches."""
-        return ROWS["distance_sums"].of(sizes) + unpacking(sizes)
+        return ROWS["distance_sums"].of(sizes, searching(sizes))
 
     def inputs(self) -> dict[str, Any]:
         """Return where searches start, and whether they must reach all vertices."""
@@ -321,7 +321,7 @@ class Diameter(ArrayLoop):
 
     def memory(self, sizes: Sizes) -> float:
         """Return the bytes that a run takes; see `footprints`."""
-        return ROWS["diameter"].of(sizes) + unpacking(sizes)
+        return ROWS["diameter"].of(sizes, searching(sizes))
 
     def inputs(self) -> dict[str, Any]:
         """Return whether searches must reach all vertices."""

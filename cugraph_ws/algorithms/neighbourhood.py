@@ -35,6 +35,7 @@ __all__ = [
     "Operation",
     "edge_frame",
     "frame_of_arcs",
+    "listed_by_searches",
     "numbers_of",
     "order_of_pairs",
     "pieces",
@@ -51,6 +52,7 @@ OPERATIONS: dict[str, tuple[int, int]] = {"min": (MIN, MOST), "max": (MAX, LEAST
 CELLS_AT_ONCE = 1 << 22  # of a matrix, between two looks
 MANY = 8  # the arcs of fewer than 1 / MANY of the vertices are listed, else all arcs are read
 ON_HOST = 1 << 16  # most arcs that are listed at a time, on a CPU
+FEWEST = 1 << 16  # and for searches on a GPU, which otherwise list a quarter of the arcs
 
 
 class Neighbourhood:
@@ -317,7 +319,9 @@ class Neighbourhood:
             self._converted[name, order] = values
         return self._converted[name, order]
 
-    def followers(self, places: Array, direction: Direction = "in") -> Array:
+    def followers(
+        self, places: Array, direction: Direction = "in", *, or_all: bool = False
+    ) -> Array:
         """Return the owned vertices that have given vertices as neighbours; not collective.
 
         Parameters
@@ -326,6 +330,8 @@ class Neighbourhood:
             Positions, perhaps of ghosts.
         direction : {"in", "out", "all"}
             Which neighbours, as in `words`.
+        or_all : bool
+            Whether a GPU may return all owned positions instead, if it would list most of the arcs.
 
         Returns
         -------
@@ -339,8 +345,14 @@ class Neighbourhood:
         rows = [part.csc] if direction == "out" and self._directed else [part.csr]
         if direction == "all" and self._directed:
             rows.append(part.csc)
-        listings = [_listed(xp, side, places) for side in rows]
-        if sum(total for total, _ in listings) * MANY < part.size:
+        or_all = or_all and part.on_device
+        arcs = sum(len(side.indices) for side in rows)
+        most = ON_HOST if xp is np else listed_by_searches(arcs) if or_all else LISTED
+        listings = [_listed(xp, side, places, most) for side in rows]
+        listed = sum(total for total, _ in listings)
+        if or_all and 2 * listed > arcs:
+            return self.own
+        if listed * MANY < part.size:
             together = [piece for _, pieces in listings for piece in pieces]
             look()
             return xp.unique(xp.concatenate([places[:0], *together]))
@@ -404,8 +416,13 @@ def pieces(rows: int, columns: int) -> Iterator[slice]:
         yield slice(first, min(first + most, rows))
 
 
-def _listed(xp: Any, rows: Any, places: Array) -> tuple[int, Iterator[Array]]:
-    """Return how many neighbours are in some rows, and these, one row after the other, in pieces."""
+def listed_by_searches(arcs: int) -> int:
+    """Return how many arcs a GPU lists at a time for a search."""
+    return min(LISTED, max(FEWEST, arcs // 4))
+
+
+def _listed(xp: Any, rows: Any, places: Array, most: int) -> tuple[int, Iterator[Array]]:
+    """Return how many neighbours are in some rows, and these, one row after the other, in pieces of `most`."""
     shifts = rows.offsets[places]
     lengths = rows.offsets[places + 1]
     lengths -= shifts
@@ -416,7 +433,6 @@ def _listed(xp: Any, rows: Any, places: Array) -> tuple[int, Iterator[Array]]:
     del lengths
 
     def in_pieces() -> Iterator[Array]:
-        most = ON_HOST if xp is np else LISTED
         for low in range(0, total, most):
             arcs = xp.arange(low, min(low + most, total))
             arcs += shifts[xp.searchsorted(ends, arcs, side="right")]

@@ -57,6 +57,7 @@ Measure = Literal["jaccard", "overlap", "sorensen", "cosine", "adamic_adar", "co
 ARCS_A_STEP = 1 << 25  # most arcs in the rows of a batch of pairs; checkpoints count batches
 BITMAPS = 40  # bytes by vertex of the long rows that a GPU marks
 MOST_BITMAPS = 1 << 28  # bytes of them in all
+VALUE = 8  # bytes of a neighbour's value, which most measures do without
 TOGETHER = 256  # batches in a step on a single GPU: ten milliseconds
 
 # Scores from the sum over common neighbours and the sums of both vertices: numerator and denominator.
@@ -432,6 +433,8 @@ class Similarity(Loop):
         if sizes.on_device:
             each = max(RESULTS["similarity on a GPU"], each * sizes.framed)
             resident += min(BITMAPS * sizes.vertices, MOST_BITMAPS)
+            if self._measure != "adamic_adar" and not self.use_weight:
+                resident -= VALUE * sizes.arcs * (1 + sizes.directed)
         if self._given is not None:
             return max(building, resident + each * length_hint(self._given))
         if sizes.least:  # pieces are cut to fit, and `AllPairs` refuses rows that cannot

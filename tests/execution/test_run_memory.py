@@ -73,12 +73,12 @@ def test_rows_are_all_used() -> None:
 
 def test_a_gpu_has_its_own_bytes() -> None:
     """The making of the CSR counts beside what is there then, arcs are listed in pieces, and frames by their place."""
-    row = footprints.ROWS["diameter"]
+    row = footprints.ROWS["maximal_independent_set"]
     sizes = Sizes(1000, 20 << 20, directed=True, weighted=True, on_device=True, framed=False)
     making = estimate_transpose(20 << 20, 1000, keep=True)
-    assert row.of(sizes) == 81 * 1000 + making > row.of(replace(sizes, has_csr=True))
+    assert row.of(sizes) == 48 * 1000 + making > row.of(replace(sizes, has_csr=True))
     undirected = replace(sizes, directed=False)
-    assert row.of(undirected) == 56 * 1000 + 24 * LISTED
+    assert row.of(undirected) == 76 * 1000 + 24 * LISTED
     assert row.of(undirected, beside=7) == row.of(undirected) + 7
     small = replace(undirected, arcs=10)
     cores = footprints.ROWS["core_number"]
