@@ -284,7 +284,7 @@ CASES: dict[str, Case] = {
     "bfs": Case(lambda ws, g, _, o: ws.bfs(g, first(g, 1)[0], **o)),
     "bipartite_projection top": Case(
         lambda ws, g, given, o: ws.bipartite_projection(g, given, top=3, **o),
-        lambda ws, _: ws.Similarity("common", top=3), input=every_other, edges="sides", decided=True,
+        lambda ws, given: ws.algorithms.projection.Projection(given, top=3), input=every_other, edges="sides", decided=True,
         lists_pairs=True, shares=True,
     ),
     "bridges": Case(lambda ws, g, _, o: ws.bridges(g, **o), decided=True),

@@ -6,6 +6,7 @@ side; its pieces, choices and limits of memory are those of `similarity`.
 
 from __future__ import annotations
 
+from operator import length_hint
 from typing import Any, Unpack
 
 import numpy as np
@@ -19,6 +20,7 @@ from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.driver import run_on
 from cugraph_ws.execution.loop import Column
 from cugraph_ws.frames.types import FrameT
+from cugraph_ws.graph.footprints import Sizes
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.neighbourhoods import Neighbourhoods, NeighbourRows, row_numbers
@@ -131,6 +133,11 @@ class Projection(Similarity):
     def vertices_given(self) -> dict[str, Any]:
         """Arguments that contain vertices, by name; they are looked up before the run."""
         return {"vertices": self._side}
+
+    def _firsts(self, sizes: Sizes) -> int:
+        """Return how many vertices are joined, at most."""
+        everywhere = isinstance(self._side, str)
+        return sizes.vertices if everywhere else length_hint(self._side, sizes.vertices)
 
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Read which vertices are joined, find the neighbours, and number the pairs."""

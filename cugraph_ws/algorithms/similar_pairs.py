@@ -25,11 +25,12 @@ from cugraph_ws.runtime.arrays import as_host
 from cugraph_ws.runtime.looks import awaited, look
 from cugraph_ws.runtime.memory import format_bytes
 
-__all__ = ["ENTRIES", "ENTRY", "ROW", "AllPairs", "Kept"]
+__all__ = ["ENTRIES", "ENTRY", "ROW", "ROW_ON_GPU", "SHARE", "AllPairs", "Kept"]
 
 Array = Any  # NumPy's or CuPy's
 ENTRY = 80  # bytes of each entry of the rows that a piece lists, at the maximum
 ROW = 72  # bytes of each row of the result, at the maximum: as parts, joined, and with 64-bit ids
+ROW_ON_GPU = 56  # the same on a GPU, if the frame is on the host
 ENTRIES = 1 << 18  # most entries of a piece on the CPU: a sixth of a second
 ENTRIES_ON_DEVICE = 1 << 23  # so that a GPU is filled
 SHARE = 4  # a piece takes at most this part of the available memory

@@ -21,7 +21,15 @@ from cugraph_ws.algorithms.options import (
     refuse_negative,
 )
 from cugraph_ws.algorithms.registry import algorithm
-from cugraph_ws.algorithms.similar_pairs import ENTRIES, ENTRY, ROW, AllPairs, Kept
+from cugraph_ws.algorithms.similar_pairs import (
+    ENTRIES,
+    ENTRY,
+    ROW,
+    ROW_ON_GPU,
+    SHARE,
+    AllPairs,
+    Kept,
+)
 from cugraph_ws.arguments import check_choice, check_count, check_flag, check_number, shown
 from cugraph_ws.backends import loops
 from cugraph_ws.errors import InputError
@@ -430,17 +438,31 @@ class Similarity(Loop):
             return ROWS["similarity of edges"].of(sizes)
         building, resident = ROWS["neighbours"].of(sizes), ROWS["neighbours kept"].of(sizes)
         each = RESULTS["similarity"] + 2 * sizes.wide_ids
+        bitmaps = 0
         if sizes.on_device:
             each = max(RESULTS["similarity on a GPU"], each * sizes.framed)
-            resident += min(BITMAPS * sizes.vertices, MOST_BITMAPS)
             if self._measure != "adamic_adar" and not self.use_weight:
+                bitmaps = min(BITMAPS * sizes.vertices, MOST_BITMAPS)
                 resident -= VALUE * sizes.arcs * (1 + sizes.directed)
         if self._given is not None:
-            return max(building, resident + each * length_hint(self._given))
+            return max(building, resident + bitmaps + each * length_hint(self._given))
         if sizes.least:  # pieces are cut to fit, and `AllPairs` refuses rows that cannot
             return building
-        piece = 0 if sizes.on_device else ENTRY * ENTRIES  # a GPU's is as large as fits
-        return max(building, resident + piece + each * sizes.vertices * (self._top or 0))
+        rows = self._firsts(sizes) * (self._top or 0)
+        if sizes.on_device:  # a piece takes its share of what is free, and is compared once listed
+            kept = self._row(sizes) * rows
+            return max(building, resident + kept + max(kept / (SHARE - 1), bitmaps))
+        return max(building, resident + ENTRY * ENTRIES + each * rows)
+
+    def _firsts(self, sizes: Sizes) -> int:
+        """Return how many vertices may be the first of a pair."""
+        return sizes.vertices
+
+    def _row(self, sizes: Sizes) -> float:
+        """Return the bytes of each row of a result whose pairs are not given."""
+        return (ROW if sizes.framed else ROW_ON_GPU) + 2 * sizes.wide_ids * (
+            sizes.whole and sizes.framed
+        )
 
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Find the neighbours, and number the pairs."""
@@ -458,8 +480,7 @@ class Similarity(Loop):
         self._kept = [Kept(*(xp.zeros(0, kind) for kind in (np.int64, np.int64, np.float64)))]
         if self._given is None:
             sizes, rows = sizes_of(graph, on_device=on_device), self._first_rows(near)
-            row = ROW + 2 * sizes.wide_ids * (graph.whole and sizes.framed)
-            self._all = AllPairs(self.name, near, rows, self._top, self._at_least, row)
+            self._all = AllPairs(self.name, near, rows, self._top, self._at_least, self._row(sizes))
             self._begin((self._kept[0].firsts, self._kept[0].seconds))
             return
         if isinstance(self._given, str):

@@ -86,6 +86,17 @@ def test_a_gpu_has_its_own_bytes() -> None:
     assert cores.of(replace(small, framed=True)) == 48 * 1000
 
 
+def test_a_gpu_has_the_bytes_of_a_level_of_searches_and_of_scored_edges() -> None:
+    """Words of readers, arcs that are listed or bits, whichever are more; and scores of all arcs."""
+    sizes = Sizes(10**6, 4 * 10**6, directed=False, on_device=True, framed=False)
+    assert ws.algorithms.batched_searches.searching(sizes) == 80 * 10**6
+    dense = replace(sizes, vertices=1000)
+    assert ws.algorithms.batched_searches.searching(dense) == 25 * 1000 + 24 * 10**6
+    assert ws.algorithms.batched_searches.searching(replace(dense, on_device=False)) == 0
+    scored = ws.Betweenness(4, edges=True).memory(replace(dense, arcs=1 << 16))
+    assert scored == (21 + 4 * 40) * 1000 + (24 + 4 * 33) * (1 << 16)
+
+
 @pytest.mark.parametrize("program", ["bfs", "sssp", "pagerank", "multi_source_sssp"])
 def test_a_gpu_uploads_weights_and_makes_the_csr(program: str) -> None:
     """A fit to what an emulated GPU takes: 200,000 vertices and a million directed edges, in megabytes."""
