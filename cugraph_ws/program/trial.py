@@ -74,7 +74,8 @@ class Trial:
         self.gathered: Any = _record("Gathered", fields)._make if fields else None  # type: ignore[attr-defined]
         plain = {**program.functions, **program.aggregates}
         for name, source in program.sources.items():
-            if NUMBER in program.constants and name in DRAWING:  # what the user wrote has no generator
+            # What the user wrote has no generator.
+            if NUMBER in program.constants and name in DRAWING:
                 space: dict[str, Any] = {"math": math, "np": np}
                 for file, definition in source.definitions:
                     tree = ast.fix_missing_locations(ast.Module([definition], []))
