@@ -57,7 +57,7 @@ def begin(xp: Any) -> None:
     cores = os.cpu_count() or 1
     if cores >= ENOUGH and _begun.acquire(blocking=False):
         gpu = xp.cuda.Device()
-        operations = iter(_operations(xp))
+        operations = iter([*_of_first_calls(xp), *_of_later_calls(xp)])
         for _ in range(min(THREADS, cores // 2)):
             threading.Thread(
                 target=_use, args=(operations, xp, gpu), name="operations ahead"
@@ -74,13 +74,12 @@ def _use(operations: Iterator[Operation], xp: Any, gpu: Any) -> None:
                 operation()
 
 
-def _operations(xp: Any) -> list[Operation]:
-    """Return operations, in the order in which a first graph, first runs and their results need them."""
+def _of_first_calls(xp: Any) -> list[Operation]:
+    """Return operations, in the order in which a first graph, a first search and their results need them."""
     i4, i8, u4, f4, f8, flags = (
         xp.zeros(ENTRIES, kind) for kind in ("i4", "i8", "u4", "f4", "f8", "?")
     )
-    columns, marks = xp.zeros((ENTRIES, 4), "i4"), xp.zeros((ENTRIES, 4), "?")
-    everything, alternate = slice(None), slice(None, None, 2)
+    alternate = slice(None, None, 2)
     return [
         # numbering and rows
         partial(xp.greater, i4, 0),
@@ -139,6 +138,15 @@ def _operations(xp: Any) -> list[Operation]:
         partial(xp.add, i8, i8),
         partial(xp.add, i8, 1),
         partial(xp.subtract, i8, i8),
+    ]
+
+
+def _of_later_calls(xp: Any) -> list[Operation]:
+    """Return operations of other functions, in the order in which a session is likely to need them."""
+    i4, i8, u4, f8, flags = (xp.zeros(ENTRIES, kind) for kind in ("i4", "i8", "u4", "f8", "?"))
+    columns, marks = xp.zeros((ENTRIES, 4), "i4"), xp.zeros((ENTRIES, 4), "?")
+    everything, alternate = slice(None), slice(None, None, 2)
+    return [
         # ranks: classes of rows
         f8.argmin,
         f8.argmax,

@@ -1,6 +1,7 @@
 """The threads that use CuPy's operations ahead, with NumPy in CuPy's place."""
 
 import threading
+from collections.abc import Callable
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
@@ -19,6 +20,12 @@ def cupy_of(**others: Any) -> Any:
     return SimpleNamespace(**{**vars(np), "cuda": cuda, **others})
 
 
+def let_be(operations: list[Callable[[], None]], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Put operations in the place of all others."""
+    monkeypatch.setattr(operations_ahead, "_of_first_calls", lambda xp: operations)
+    monkeypatch.setattr(operations_ahead, "_of_later_calls", lambda xp: [])
+
+
 def wait() -> None:
     """Wait until all threads have ended."""
     for thread in threading.enumerate():
@@ -34,8 +41,9 @@ def many_cores(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_every_operation_is_one_that_numpy_has() -> None:
-    for operation in operations_ahead._operations(cupy_of()):
-        operation()
+    for operations in (operations_ahead._of_first_calls, operations_ahead._of_later_calls):
+        for operation in operations(cupy_of()):
+            operation()
 
 
 def test_threads_share_the_operations_and_one_that_fails_stops_no_other(
@@ -48,7 +56,7 @@ def test_threads_share_the_operations_and_one_that_fails_stops_no_other(
         raise RuntimeError("no compiler")
 
     operations = [fail, *(partial(used.append, place) for place in range(100))]
-    monkeypatch.setattr(operations_ahead, "_operations", lambda xp: operations)
+    let_be(operations, monkeypatch)
     operations_ahead.begin(cupy_of())
     wait()
     assert sorted(used) == list(range(-1, 100))
@@ -56,7 +64,7 @@ def test_threads_share_the_operations_and_one_that_fails_stops_no_other(
 
 def test_it_begins_once_and_on_some_cores_only(monkeypatch: pytest.MonkeyPatch) -> None:
     used: list[int] = []
-    monkeypatch.setattr(operations_ahead, "_operations", lambda xp: [partial(used.append, 1)])
+    let_be([partial(used.append, 1)], monkeypatch)
     operations_ahead.begin(cupy_of())
     operations_ahead.begin(cupy_of())  # its lock is kept
     wait()
@@ -78,7 +86,7 @@ def test_it_begins_where_cupy_has_compiled_little(
         for place in range(entries):
             (folder / f"{place}.cubin").touch()
     monkeypatch.setenv("CUPY_CACHE_DIR", str(folder))
-    monkeypatch.setattr(operations_ahead, "_operations", lambda xp: [partial(used.append, 1)])
+    let_be([partial(used.append, 1)], monkeypatch)
     operations_ahead.begin_if_new(cupy_of())
     wait()
     assert used == [1] * begins
