@@ -165,8 +165,9 @@ class PhasedLoop(Loop):
         """
         self._graph = graph
         views = self._views(graph)
-        for loop, view in zip(self._loops, views, strict=True):
+        for place, (loop, view) in enumerate(zip(self._loops, views, strict=True)):
             loop.bind(view, on_host=on_host)
+            loop.seed_for(place, 0)
         self.engine = self._loops[0].engine
         self._check_types()
 
@@ -216,6 +217,7 @@ class PhasedLoop(Loop):
         self._fields = {name: self._fields[name].copy() for name in self._phases.state}
         self._before = dict(self._fields)
         endless = self.max_iter is None and self._phases.rounds is None and self.engine != "cuda"
+        endless &= not any(program.draws for program in self._phases.programs)
         self._repetition = Repetition() if endless else None
         self._begin_phase()
         self._go_on()  # a phase may have nothing to do
@@ -259,6 +261,7 @@ class PhasedLoop(Loop):
     def _begin_phase(self) -> None:
         """Pass the states to the current phase; collective."""
         self._bound_supersteps()
+        self._loop.seed_for(self._at, self._round)
         self._loop.begin(self._fields)
 
     def _end_round(self) -> None:
@@ -385,6 +388,7 @@ class PhasedLoop(Loop):
         self._before = {name: state[BEFORE + name].astype(kind) for name, kind in kinds.items()}
         if self._end == GAVE_UP:
             self.max_iter = self._done
+        self._loop.seed_for(self._at, self._round)
         self._loop.restore(state)
         self._bound_supersteps()
 

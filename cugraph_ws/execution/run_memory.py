@@ -49,7 +49,7 @@ import numpy as np
 from cugraph_ws.errors import GraphMemoryError
 from cugraph_ws.graph.footprints import Row, Sizes
 from cugraph_ws.graph.view import GraphView
-from cugraph_ws.program.declarations import Jump, VertexSet, VertexValue
+from cugraph_ws.program.declarations import Jump, VertexNumber, VertexSet, VertexValue
 from cugraph_ws.program.lists import bytes_of_lists
 from cugraph_ws.runtime.communicator import Communicator, attempt
 from cugraph_ws.runtime.device import device
@@ -429,7 +429,7 @@ def _width_of_constant(name: str, constant: Any, arguments: Mapping[str, Any]) -
     known = [value for key, value in arguments.items() if key in names]
     if isinstance(constant, VertexSet):
         return 2 if known or not constant.optional else 0
-    by_vertex = any(hasattr(value, "__len__") for value in known)
+    by_vertex = isinstance(constant, VertexNumber) or any(hasattr(v, "__len__") for v in known)
     return 12 if _must_be_given(constant) or by_vertex or hasattr(constant, "source") else 0
 
 

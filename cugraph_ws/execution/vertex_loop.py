@@ -43,6 +43,7 @@ from cugraph_ws.program.edge_program import EdgeProgram
 from cugraph_ws.program.infinity import STORED
 from cugraph_ws.program.lists import beyond_list
 from cugraph_ws.program.phases import Phases
+from cugraph_ws.program.randomness import SEED, seed_of_phase
 from cugraph_ws.program.vertex_program import VertexProgram
 from cugraph_ws.runtime.arrays import as_host
 from cugraph_ws.runtime.dispatch import provider
@@ -216,6 +217,8 @@ class VertexLoop(Loop):
         synchronous = self.max_iter is not None or engine == "python"
         never_nan = bound.never_nan and not self._phase
         self.bound = replace(bound, synchronous=synchronous, never_nan=never_nan)
+        named = dict(zip(self._program.parameters, bound.values, strict=True))
+        self._seeds = {SEED: named[SEED]} if self._program.draws else {}
         self._graph, self.engine = graph, engine
         if self._in_place and not self.bound.runs_freely:
             if self._options.plan.in_place:
@@ -299,6 +302,19 @@ class VertexLoop(Loop):
         self._executor.begin({name: part.with_ghosts(fields[name]) for name in self._program.state})
         self._number, self._residual, self._measured = 0, math.inf, False
         self._take_stock()
+
+    def seed_for(self, phase: int, round_: int) -> None:
+        """Set the seed of a phase in a round of a run in phases; before `begin` or `restore`.
+
+        Parameters
+        ----------
+        phase, round_ : int
+            Both from 0.
+        """
+        for name, seed in self._seeds.items():
+            values = dict(zip(self._program.parameters, self.bound.values, strict=True))
+            values[name] = seed_of_phase(seed, phase, round_)
+            self.bound.values = tuple(values.values())  # executors read it before each superstep
 
     def moved(self, bound: BoundProgram, graph: GraphView) -> VertexLoop:
         """Return the same run, started on another graph with the same vertices.
@@ -489,6 +505,7 @@ class VertexLoop(Loop):
             "types": bound.types,
             **({} if self._between is None else self._between.inputs),
             **dict(zip(program.parameters, bound.values, strict=True)),
+            **self._seeds,
             **{
                 name: as_host(constant) if name not in program.jumps else repr(program.jumps[name])
                 for name, constant in zip(program.constants, bound.constants, strict=True)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cugraph_ws.arguments import is_number, is_one_vertex, listed, shown
+from cugraph_ws.arguments import check_count, is_number, is_one_vertex, listed, shown
 from cugraph_ws.errors import InputError, ProgramError
 from cugraph_ws.frames.base import without_mask
 from cugraph_ws.frames.values import is_one_number, number_for_all
@@ -33,6 +33,8 @@ from cugraph_ws.program.declarations import (
     Like,
     Parameter,
     ScalarType,
+    Seed,
+    VertexNumber,
     VertexParameter,
     VertexSet,
     VertexValue,
@@ -270,6 +272,9 @@ def _constants(
             kind = jump_kind(program, name, kind_of[constant.field])
             by_name[name] = array_module(on_device).zeros(graph.length, kind)
             continue
+        if isinstance(constant, VertexNumber):
+            by_name[name] = array_module(on_device).asarray(graph.positions)
+            continue
         argument = argument_name(name, constant)
         fallback = constant.default if isinstance(constant, Distribution) else None
         if fallback is not None and arguments.get(argument) is None:
@@ -505,7 +510,7 @@ def refuse_unknown(program: Any, arguments: Mapping[str, Any]) -> None:
     constants = [
         argument_name(name, declared)
         for name, declared in program.constants.items()
-        if not isinstance(declared, Jump)
+        if not isinstance(declared, (Jump, VertexNumber))
     ]
     known = [*program.parameters, *constants]
     for name in arguments:
@@ -808,7 +813,7 @@ def _graph_constant(source: str, graph: GraphView, weight: str | None, *, on_dev
 def parameter_value(
     program: Any,
     name: str,
-    declared: Parameter | VertexParameter,
+    declared: Parameter | VertexParameter | Seed,
     graph: GraphView,
     arguments: Mapping[str, Any],
 ) -> Any:
@@ -822,6 +827,9 @@ def parameter_value(
         value = declared.default
     if value is None:
         raise InputError(f"{program.name} needs {name}=, a number")
+    if isinstance(declared, Seed):
+        check_count(name, value)
+        return np.int64(value)
     truth = isinstance(value, (bool, np.bool_))
     if truth != (declared.type.dtype.kind == "b") or not (truth or is_number(value)):
         wanted = "True or False" if declared.type.dtype.kind == "b" else "a number"

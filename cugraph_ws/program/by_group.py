@@ -45,6 +45,8 @@ def why_not_together(program: VertexProgram | EdgeProgram) -> str | None:
         return "it reads the number of vertices"
     if isinstance(program, EdgeProgram):
         return None
+    if program.draws:
+        return "it draws random numbers by the numbers of vertices"
     if program.validate is not None:
         return "it checks the graph"
     if program.residual is not None:

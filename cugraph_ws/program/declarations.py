@@ -34,7 +34,9 @@ __all__ = [
     "Parameter",
     "Predecessor",
     "ScalarType",
+    "Seed",
     "State",
+    "VertexNumber",
     "VertexParameter",
     "VertexSet",
     "VertexValue",
@@ -210,6 +212,18 @@ class Parameter:
 @dataclass(frozen=True)
 class VertexParameter:
     """One vertex, given to `run()` by its id; the program sees its number."""
+
+
+@dataclass(frozen=True)
+class Seed:
+    """The seed of a program that draws random numbers, given to `run()`; no class declares it."""
+
+    default: int = 0
+
+
+@dataclass(frozen=True)
+class VertexNumber:
+    """The number of each vertex, which draws of random numbers read; no class declares it."""
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,7 @@ from cugraph_ws.program.help import help_of
 from cugraph_ws.program.jumps import check_jumps
 from cugraph_ws.program.linear import Linear
 from cugraph_ws.program.lists import Listing
+from cugraph_ws.program.randomness import SEED
 from cugraph_ws.program.source import class_names
 from cugraph_ws.program.vertex_program import BUILT_IN_PARAMETERS, FUNCTIONS, Norm, VertexProgram
 
@@ -203,6 +204,12 @@ def vertex_program(cls: type) -> VertexProgram:
     A program with a `compute` that takes `dst` gathers messages in order.  It cannot be
     asynchronous or in place, have a predecessor, or run over shards (`layout=`).
 
+    ``p.random()`` is a random float64 from 0 to less than 1, and ``p.random_integer(n)`` an integer from
+    0 to n − 1 (0 if n is less than 1).  ``init``, ``starts``, ``gather_list``, ``apply`` and ``active`` may
+    draw them.  They depend on the ``seed=`` of the run (an integer, by default 0), the phase and its round,
+    the superstep, the call in the source, the vertex's number and, in loops, the pass, and on nothing else
+    (Philox-4x32-10; Salmon, Moraes, Dror and Shaw, SC 2011).
+
     Type checkers do not accept a call as a type: in files that they check, assign calls
     (``capacity = ws.edge(ws.float32)``) and annotate the rest (``width: ws.float32``).  Functions
     may be marked as static methods and annotated.  Without annotations, mypy must not require them
@@ -270,7 +277,9 @@ def vertex_program(cls: type) -> VertexProgram:
     program.read_sources()
     _check_target(program)
     _check_edge_state(program)
-    program.__doc__ = help_of(name, program.doc, declared, state=program.state)
+    _check_draws(program)
+    given = {**declared, **({SEED: program.parameters[SEED]} if program.draws else {})}
+    program.__doc__ = help_of(name, program.doc, given, state=program.state)
     return program
 
 
@@ -614,6 +623,17 @@ def _check_target(program: VertexProgram) -> None:
             f"{takes}, but predecessors are found from messages that depend on the source alone; leave out "
             f"`{program.predecessor}`, or do not take `dst`"
         )
+
+
+def _check_draws(program: VertexProgram) -> None:
+    """Refuse declarations that contradict random numbers, which depend on the superstep."""
+    if not (program.draws and program.reads_supersteps):
+        return
+    for name in ("asynchronous", "in_place", "extrapolation"):
+        if getattr(program, name):
+            raise ProgramError(
+                f"{program.name} draws random numbers, which depend on the superstep; leave out {name}"
+            )
 
 
 def _check_edge_state(program: VertexProgram) -> None:

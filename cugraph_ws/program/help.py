@@ -11,6 +11,7 @@ from cugraph_ws.program.declarations import (
     Edge,
     Parameter,
     ScalarType,
+    Seed,
     State,
     VertexParameter,
     VertexSet,
@@ -53,6 +54,9 @@ def _argument(name: str, declared: Any) -> Iterator[str]:
     optional = "" if default is None else f", by default {default}"
     if isinstance(declared, Parameter):
         yield f"{name} : {declared.type.name}{optional}"
+    elif isinstance(declared, Seed):
+        yield f"{name} : int{optional}"
+        yield f"{TAB}Of the random numbers; 0 or more."
     elif isinstance(declared, VertexParameter):
         yield f"{name} : id of a vertex"
     elif isinstance(declared, VertexSet):

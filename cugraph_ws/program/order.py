@@ -172,7 +172,8 @@ def _first_broken(program: VertexProgram, facts: Facts) -> str | None:
     if program.reads_target:
         return "compute takes dst, the destination's state after the previous superstep"
     if program.reads_supersteps:
-        return "it reads the superstep number or an aggregate"
+        drawn = "it draws random numbers in supersteps"
+        return drawn if program.draws else "it reads the superstep number or an aggregate"
     field = next(iter(program.state))
     if not _keeps_the_better(program, field):
         wanted = {"any": f"old.{field} or gathered"}

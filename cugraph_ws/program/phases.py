@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from cugraph_ws.arguments import check_choice, check_count, check_number, shown
 from cugraph_ws.errors import InputError, ProgramError
-from cugraph_ws.program.declarations import Edge, Jump, ScalarType, State, VertexSet
+from cugraph_ws.program.declarations import Edge, Jump, ScalarType, State, VertexNumber, VertexSet
 from cugraph_ws.program.edge_program import EdgeProgram
 from cugraph_ws.program.vertex_program import Norm, VertexProgram
 
@@ -282,7 +282,7 @@ def _parameters(program: VertexProgram) -> list[str]:
     """Return the names under which `run` takes a program's arguments."""
     names = list(program.parameters)
     for name, declared in program.constants.items():
-        if isinstance(declared, Jump):
+        if isinstance(declared, (Jump, VertexNumber)):
             continue
         names.append(getattr(declared, "argument", None) or name)
         if isinstance(declared, VertexSet) and declared.alias is not None:

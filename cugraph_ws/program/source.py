@@ -22,15 +22,17 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from cugraph_ws.errors import ProgramError
+from cugraph_ws.program.randomness import DRAWING, FUNCTIONS, is_draw, misuse, with_draws
 from cugraph_ws.runtime.parsing import parse
 
-__all__ = ["FunctionSource", "class_names", "read_function"]
+__all__ = ["FunctionSource", "class_names", "draws", "read_function"]
 
 BUILTINS = {
     "abs", "bool", "divmod", "float", "int", "len", "max", "min", "pow", "range", "round",
 }  # fmt: skip
 MODULES = {math: "math", np: "np"}
 NUMBERS = (bool, int, float, np.generic)
+DRAWN: dict[str, Any] = {function.__name__: function for function in FUNCTIONS.values()}
 DECLARED_BY = {"edge": "ws.edge", "p": "ws.parameter"}  # by parameter of a function
 
 
@@ -140,6 +142,7 @@ def read_function(
     owner: str,
     attributes: dict[str, Collection[str]] | None = None,
     callers: tuple[Callable[..., Any], ...] = (),
+    drawing: tuple[int, str, bool] | None = None,
 ) -> FunctionSource:
     """Read the source of `function`, check it, and make it self-contained.
 
@@ -155,6 +158,8 @@ def read_function(
         By parameter name: the attribute names that the body may read from it.
     callers : tuple of callable, optional
         The functions from which it is called, to refuse recursion.
+    drawing : tuple of int, str and bool, optional
+        For a function that may draw random numbers: the arguments of `with_draws`.
 
     Returns
     -------
@@ -167,8 +172,13 @@ def read_function(
         If the source cannot be found, or does something that cannot be compiled, or not repeated.
     """
     node, first_line, filename = _parse(function, owner)
-    parameters = tuple(argument.arg for argument in node.args.args)
     reader = _Reader(function, owner, filename, first_line, name)
+    if drawing is not None:
+        wrong = misuse(node)
+        if wrong is not None:
+            reader.fail(*wrong)
+        with_draws(node, drawing[0], drawing[1], in_step=drawing[2])
+    parameters = tuple(argument.arg for argument in node.args.args)
     reader.callers = (*callers, function)
     reader.refuse_side_effects(node)
     used = reader.check_attributes(node, parameters, attributes or {})
@@ -224,6 +234,21 @@ def _parse(function: Callable[..., Any], owner: str) -> tuple[ast.FunctionDef, i
         )
     ast.increment_lineno(node, first_line - 2)
     return node, first_line, filename
+
+
+def draws(function: Any, owner: str) -> bool:
+    """Return whether a function of a program draws random numbers.
+
+    Parameters
+    ----------
+    function : callable
+    owner : str
+        Name of the program, for errors.
+    """
+    names = getattr(getattr(function, "__code__", None), "co_names", ())
+    if not set(FUNCTIONS) & set(names):  # nothing to parse
+        return False
+    return any(map(is_draw, ast.walk(_parse(function, owner)[0])))
 
 
 _known: WeakKeyDictionary[Callable[..., Any], tuple[list[str], int]] = WeakKeyDictionary()
@@ -392,6 +417,8 @@ class _Reader:
             parameter = node.value.id
             if parameter not in permitted or parameter not in used:
                 continue
+            if is_draw(node):
+                continue  # `resolve` refuses it
             if node.attr not in permitted[parameter]:
                 names = sorted(permitted[parameter])
                 near = difflib.get_close_matches(node.attr, names, 1)
@@ -462,6 +489,12 @@ class _Reader:
                     isinstance(called, ast.Attribute)
                     and reader.module_attribute(called, local) is None
                 ):
+                    if is_draw(called):
+                        reader.fail(
+                            node,
+                            f"draws `{ast.unparse(node)}`, which only {', '.join(DRAWING)} of a vertex program "
+                            "can; draw there, and keep the number in the state or pass it on",
+                        )
                     reader.fail(node, f"calls the method `{ast.unparse(called)}`; use a function")
                 return self.generic_visit(node)
 
@@ -511,6 +544,8 @@ class _Reader:
 
     def outer_name(self, node: ast.Name, helpers: dict[Any, FunctionSource]) -> ast.expr:
         """Resolve a bare outer name to a literal, a builtin, a module function or a helper."""
+        if node.id in DRAWN:
+            return ast.Name(self.helper_name(node, DRAWN[node.id], helpers), ast.Load())
         if node.id not in self.outer:
             if node.id in BUILTINS:
                 return node

@@ -7,6 +7,7 @@ is declared to be.  A few values prove nothing: `ws.check` compares whole runs.
 
 from __future__ import annotations
 
+import ast
 import itertools
 import math
 import traceback
@@ -22,6 +23,7 @@ from cugraph_ws.program.budget import OutOfSteps, limited
 from cugraph_ws.program.inference import Inference
 from cugraph_ws.program.infinity import INFINITY, STORED
 from cugraph_ws.program.lists import Messages
+from cugraph_ws.program.randomness import DRAWING, NUMBER
 from cugraph_ws.program.vertex_program import VertexProgram
 
 __all__ = ["MESSAGES", "Trial", "wide"]
@@ -70,9 +72,18 @@ class Trial:
         self.p = parameters(*(known[name] for name in program.parameter_names))
         fields = () if program.fold is None else program.fold.fields
         self.gathered: Any = _record("Gathered", fields)._make if fields else None  # type: ignore[attr-defined]
+        plain = {**program.functions, **program.aggregates}
+        for name, source in program.sources.items():
+            # What the user wrote has no generator.
+            if NUMBER in program.constants and name in DRAWING:
+                space: dict[str, Any] = {"math": math, "np": np}
+                for file, definition in source.definitions:
+                    tree = ast.fix_missing_locations(ast.Module([definition], []))
+                    exec(compile(tree, file, "exec"), space)  # noqa: S102 - checked by `cugraph_ws.program.source`
+                plain[name] = space[f"user_{name}"]
         self.functions = {
             name: limited(
-                {**program.functions, **program.aggregates}[name],
+                plain[name],
                 source.text,
                 f"user_{name}",
                 STEPS,

@@ -20,15 +20,18 @@ from cugraph_ws.program.declarations import (
     EdgeState,
     Jump,
     Parameter,
+    Seed,
     State,
+    VertexNumber,
     VertexParameter,
     VertexSet,
     VertexValue,
 )
 from cugraph_ws.program.linear import Linear
 from cugraph_ws.program.lists import Listing, check_list_uses
+from cugraph_ws.program.randomness import DRAWING, NUMBER, SEED
 from cugraph_ws.program.snapshot import Memory, Snapshot
-from cugraph_ws.program.source import FunctionSource, read_function
+from cugraph_ws.program.source import FunctionSource, draws, read_function
 
 __all__ = [
     "AGGREGATE",
@@ -131,8 +134,8 @@ class VertexProgram(Snapshot):
     doc: str
     state: dict[str, State]
     edges: dict[str, Edge]
-    constants: dict[str, Constant | VertexValue | Distribution | VertexSet | Jump]
-    parameters: dict[str, Parameter | VertexParameter]
+    constants: dict[str, Constant | VertexValue | Distribution | VertexSet | Jump | VertexNumber]
+    parameters: dict[str, Parameter | VertexParameter | Seed]
     combine: str
     identity: Any
     contributors: Literal["all", "active"] | None
@@ -199,6 +202,11 @@ class VertexProgram(Snapshot):
         )
 
     @property
+    def draws(self) -> bool:
+        """Whether a function draws random numbers."""
+        return NUMBER in self.constants
+
+    @property
     def notes_errors(self) -> bool:
         """Whether supersteps record messages or indices out of range, behind the arrays of edges."""
         ranged = self.fold is not None and self.fold.end is not None
@@ -230,6 +238,13 @@ class VertexProgram(Snapshot):
 
 def _read_sources(program: VertexProgram) -> None:
     """Check every function: its arguments, the attributes that it reads, its statements."""
+    drawing = {
+        key: (list(FUNCTIONS).index(key), *DRAWING[key])
+        for key, function in program.functions.items()
+        if key in DRAWING and draws(function, program.name)
+    }
+    if drawing and not program.draws:
+        _declare_draws(program)
     constants = set(program.constants) - set(program.jumps)
     alone = set(program.state) | constants
     vertex = alone | set(program.jumps)
@@ -255,7 +270,11 @@ def _read_sources(program: VertexProgram) -> None:
     }
     for key, function in program.functions.items():
         source = read_function(
-            function, f"user_{key}", owner=program.name, attributes=reads.get(key, {})
+            function,
+            f"user_{key}",
+            owner=program.name,
+            attributes=reads.get(key, {}),
+            drawing=drawing.get(key),
         )
         if key != "combine":
             check_arguments(program, key, source, FUNCTIONS[key])
@@ -280,6 +299,17 @@ def _read_sources(program: VertexProgram) -> None:
         )
         check_arguments(program, key, source, AGGREGATE)
         program.sources[key] = source
+
+
+def _declare_draws(program: VertexProgram) -> None:
+    """Add the parameter and the constant that draws of random numbers read."""
+    for name in (SEED, NUMBER):
+        if name in {**program.state, **program.constants, **program.parameters, **program.edges}:
+            raise ProgramError(
+                f"{program.name}.{name}: that name is taken by the random numbers that it draws; choose another"
+            )
+    program.parameters = {**program.parameters, SEED: Seed()}
+    program.constants = {**program.constants, NUMBER: VertexNumber()}
 
 
 def check_arguments(program: Any, key: str, source: FunctionSource, known: tuple[str, ...]) -> None:

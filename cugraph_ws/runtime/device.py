@@ -489,4 +489,5 @@ def device() -> Device:
 def _of_gpu(place: int, xp: Any) -> CudaDevice:
     # CuPy numbers GPUs as the driver does: both honour CUDA_VISIBLE_DEVICES.
     gpu = installed_gpus()[place]
+    operations_ahead.begin_if_new(xp)
     return CudaDevice(xp, gpu, shared_pool(xp, gpu.memory))

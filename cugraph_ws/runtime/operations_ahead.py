@@ -1,57 +1,91 @@
-"""The operations on CuPy's arrays that first calls need, compiled while a call waits for kernels of the library.
+"""The operations on CuPy's arrays that first calls need, compiled in threads beside these calls.
 
-CuPy compiles a kernel for each operation and type when it is first used, a tenth of a second each, and some forty are
-used by a first graph, a first run and its result.  On a new machine a thread uses them on small arrays, while
-the call waits for the library's own first kernel (`compile_ahead`).  Only speed depends on it.
+CuPy compiles a kernel for each operation and type when it is first used, a tenth of a second each, and some hundred
+are used by a first graph, a few first runs and their results.  On a machine where CuPy has compiled little, or when a
+kernel of the library is missing, threads use them on small arrays.  Only speed depends on it.
 """
 
 from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-__all__ = ["begin"]
+__all__ = ["begin", "begin_if_new"]
 
 ENOUGH = 4  # cores
+THREADS = 8  # at most; the compiler works without Python's lock
+FEW = 64  # entries of CuPy's cache: on a machine that has used this library there are more
 ENTRIES = 1 << 12  # of arrays: sums and searches of smaller ones have other kernels
+
+Operation = Callable[[], Any]
 
 _begun = threading.Lock()  # taken once, and kept
 
 
-def begin(xp: Any) -> None:
-    """Start the thread, once in a process; it ends early with the main thread.
+def begin_if_new(xp: Any) -> None:
+    """Start the threads if CuPy's cache has few entries.
 
     Parameters
     ----------
     xp : module
         `cupy`.
     """
-    if (os.cpu_count() or 1) >= ENOUGH and _begun.acquire(blocking=False):
+    folder = os.environ.get("CUPY_CACHE_DIR") or Path.home() / ".cupy" / "kernel_cache"
+    try:
+        entries = len(os.listdir(folder))
+    except OSError:  # there is none yet
+        entries = 0
+    if entries < FEW:
+        begin(xp)
+
+
+def begin(xp: Any) -> None:
+    """Start the threads, once in a process; they end early with the main thread.
+
+    Parameters
+    ----------
+    xp : module
+        `cupy`.
+    """
+    cores = os.cpu_count() or 1
+    if cores >= ENOUGH and _begun.acquire(blocking=False):
         gpu = xp.cuda.Device()
-        threading.Thread(target=_use_all, args=(xp, gpu), name="operations ahead").start()
+        operations = iter([*_of_first_calls(xp), *_of_later_calls(xp)])
+        for _ in range(min(THREADS, cores // 2)):
+            threading.Thread(
+                target=_use, args=(operations, xp, gpu), name="operations ahead"
+            ).start()
 
 
-def _use_all(xp: Any, gpu: Any) -> None:
+def _use(operations: Iterator[Operation], xp: Any, gpu: Any) -> None:
+    """Use operations that no other thread has taken."""
     with suppress(Exception), gpu, xp.cuda.Stream(non_blocking=True):
-        for operation in _operations(xp):
+        for operation in operations:
             if not threading.main_thread().is_alive():
                 return
             with suppress(Exception):  # the call that needs it will say what is wrong
                 operation()
 
 
-def _operations(xp: Any) -> list[Callable[[], Any]]:
-    """Return operations, in the order in which a first graph, first runs and their results need them."""
-    i4, i8, f4, f8, flags = (xp.zeros(ENTRIES, kind) for kind in ("i4", "i8", "f4", "f8", "?"))
+def _of_first_calls(xp: Any) -> list[Operation]:
+    """Return operations, in the order in which a first graph, a first search and their results need them."""
+    i4, i8, u4, f4, f8, flags = (
+        xp.zeros(ENTRIES, kind) for kind in ("i4", "i8", "u4", "f4", "f8", "?")
+    )
+    alternate = slice(None, None, 2)
     return [
         # numbering and rows
         partial(xp.greater, i4, 0),
+        partial(xp.isfinite, f8),
+        partial(xp.invert, flags),
+        partial(xp.cumsum, i8, out=i8),
         partial(xp.cumsum, flags, dtype=np.int32),
         partial(xp.subtract, i4, 1),
         partial(xp.flatnonzero, flags),
@@ -60,7 +94,7 @@ def _operations(xp: Any) -> list[Callable[[], Any]]:
         *(partial(xp.take, values, places) for values in (i4, i8) for places in (i8, i4)),
         partial(xp.append, i8[:1], i8[-1:]),
         i8[::2].copy,
-        partial(i8.__setitem__, slice(None, None, 2), i8[1::2]),
+        partial(i8.__setitem__, alternate, i8[1::2]),
         partial(xp.diff, i8),
         partial(xp.negative, i8),
         partial(xp.floor_divide, i8, 4),
@@ -70,25 +104,91 @@ def _operations(xp: Any) -> list[Callable[[], Any]]:
         partial(xp.full, ENTRIES, 0.0, np.float64),
         partial(xp.greater, f8, 0.0),
         partial(xp.less, f8, 0.0),
+        partial(xp.less, f8, f8[0]),
         partial(xp.bitwise_and, flags, flags),
         partial(i8.fill, 1),
+        partial(u4.fill, 1),
         partial(xp.isfinite, f4),
-        partial(xp.isfinite, f8),
-        partial(xp.invert, flags),
         partial(xp.greater, i8, 0),
-        # states by vertex number, and result frames
+        # first members, members' arcs, states by vertex number, and result frames
+        partial(flags.__setitem__, i8, True),
+        partial(xp.searchsorted, i8, i8, side="right"),
+        partial(xp.stack, [i4[0], i4[1]]),
+        partial(xp.stack, [i8[0]]),
         *(partial(xp.take, values, places) for values in (f8, f4, flags) for places in (i4, i8)),
         i4.copy,
         i4[::2].copy,
+        i8.copy,
         f8.copy,
         f4.copy,
+        partial(xp.arange, ENTRIES, dtype=np.int64),
+        partial(xp.arange, ENTRIES, dtype=np.int32),
+        partial(xp.greater_equal, i8, 0),
+        partial(xp.greater_equal, i4, 0),
+        partial(xp.packbits, flags, bitorder="little"),
         # searches
         partial(xp.full, ENTRIES, -1, np.int32),
+        partial(xp.full, ENTRIES, -1, np.int64),
         partial(xp.equal, i4, 0),
         partial(xp.equal, i8, 0),
         partial(xp.not_equal, f4, np.inf),
-        partial(xp.packbits, flags, bitorder="little"),
-        partial(xp.arange, ENTRIES, dtype=np.int32),
+        partial(xp.not_equal, f8, np.inf),
         partial(xp.multiply, 2, i8),
+        partial(xp.multiply, i8, 2),
         partial(xp.add, i8, i8),
+        partial(xp.add, i8, 1),
+        partial(xp.subtract, i8, i8),
+    ]
+
+
+def _of_later_calls(xp: Any) -> list[Operation]:
+    """Return operations of other functions, in the order in which a session is likely to need them."""
+    i4, i8, u4, f8, flags = (xp.zeros(ENTRIES, kind) for kind in ("i4", "i8", "u4", "f8", "?"))
+    columns, marks = xp.zeros((ENTRIES, 4), "i4"), xp.zeros((ENTRIES, 4), "?")
+    everything, alternate = slice(None), slice(None, None, 2)
+    return [
+        # ranks: classes of rows
+        f8.argmin,
+        f8.argmax,
+        partial(xp.cumsum, i8),
+        partial(xp.minimum, i8, i8),
+        partial(i8.__setitem__, alternate, 1),
+        # many sources
+        partial(xp.ones, ENTRIES, np.int64),
+        partial(xp.full, (ENTRIES, 4), -1, np.int32),
+        partial(u4.__setitem__, alternate, u4[0]),
+        partial(columns.__setitem__, (everything, slice(2)), -1),
+        partial(u4.__setitem__, i8, u4),
+        partial(i4.__setitem__, i8, 1),
+        partial(i4.__setitem__, everything, i8),
+        partial(columns.__getitem__, i4),
+        partial(columns.__setitem__, (everything, slice(2)), columns.T[:2].T),
+        partial(xp.less, columns.T, 0),
+        partial(marks.__setitem__, everything, marks.T.copy().T),
+        partial(xp.equal, columns.T, 0),
+        partial(xp.where, marks.T, 0, columns.T),
+        partial(xp.repeat, i8, 4),
+        partial(xp.tile, i8, 4),
+        # triangles
+        partial(xp.concatenate, [i8, i8]),
+        partial(xp.not_equal, i8, i8),
+        partial(i8.__getitem__, flags),
+        partial(xp.right_shift, i8, 4),
+        partial(xp.diff, i8, append=1),
+        partial(i8.astype, np.int8),
+        partial(xp.searchsorted, i8, i8),
+        partial(xp.remainder, i8, 4),
+        partial(i8.__setitem__, i8, i8),
+        partial(xp.less, i8, i8),
+        # communities
+        partial(xp.multiply, f8, 2.0),
+        partial(xp.multiply, f8, f8),
+        partial(xp.divide, f8, 2.0),
+        partial(xp.rint, f8),
+        partial(f8.astype, np.int64),
+        partial(xp.equal, i8, i8),
+        partial(xp.where, flags, i8, -1),
+        partial(xp.bitwise_or, flags, flags),
+        partial(xp.concatenate, [flags, flags]),
+        partial(xp.maximum, i8, 1),
     ]

@@ -1,0 +1,198 @@
+"""Random numbers in a program: a draw is a function of the seed, the superstep, the call and the vertex.
+
+`p.random()` and `p.random_integer(n)` in a program's source become calls of the functions here, with the
+arguments written out.  They keep no state, so a draw is the same on every engine and number of partitions, in
+every order.  The generator is Philox-4x32 with ten rounds (Salmon, Moraes, Dror and Shaw, SC 2011): its
+products of 32-bit words fit in 64 bits, so that Numba, CUDA and plain Python compute the same.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+import numpy as np
+
+__all__ = [
+    "DRAWING",
+    "FUNCTIONS",
+    "NUMBER",
+    "SEED",
+    "is_draw",
+    "misuse",
+    "philox",
+    "seed_of_phase",
+    "with_draws",
+    "ws_random",
+    "ws_random_integer",
+]
+
+SEED, NUMBER = "seed", "ws_number"  # the parameter and the vertex constant that draws read
+# The functions that may draw, with the argument that is their vertex, and whether they know the superstep
+DRAWING = {
+    "init": ("vertex", False),
+    "starts": ("state", False),
+    "gather_list": ("old", True),
+    "apply": ("old", True),
+    "active": ("old", True),
+}
+CALLS = 1024  # calls of a function that are told apart
+COUNT = "ws_draws"  # the variable that counts draws in loops
+
+
+def philox(key: Any, first: Any, second: Any) -> Any:
+    """Return 64 random bits of Philox-4x32-10.
+
+    Parameters
+    ----------
+    key, first, second : int or uint64
+        64 bits each: the key, and the lower and the upper half of the counter.
+
+    Returns
+    -------
+    uint64
+        The first two words of the generator's output, the first one in the upper half.
+    """
+    low = np.uint64(0xFFFFFFFF)
+    half = np.uint64(32)
+    a, b = np.uint64(first) & low, np.uint64(first) >> half
+    c, d = np.uint64(second) & low, np.uint64(second) >> half
+    k, m = np.uint64(key) & low, np.uint64(key) >> half
+    for _ in range(10):
+        one, other = np.uint64(0xD2511F53) * a, np.uint64(0xCD9E8D57) * c
+        a, b, c, d = (other >> half) ^ b ^ k, other & low, (one >> half) ^ d ^ m, one & low
+        k, m = (k + np.uint64(0x9E3779B9)) & low, (m + np.uint64(0xBB67AE85)) & low
+    return (a << half) | b
+
+
+def ws_random(seed: int, step: int, call: int, vertex: int, count: int) -> Any:
+    """Return a random number from 0 to less than 1, a multiple of 2**-53.
+
+    Parameters
+    ----------
+    seed, step, call, vertex, count : int
+        The seed of the run, the number of the superstep (its lower 32 bits count), the function and the call
+        in it (16 bits), the number of the vertex (48 bits), and how often the function has drawn in loops (32 bits).
+
+    Returns
+    -------
+    float64
+    """
+    word = np.uint64(32)
+    place = (np.uint64(call) << np.uint64(48)) | np.uint64(vertex)
+    times = (np.uint64(step) << word) | (np.uint64(count) & np.uint64(0xFFFFFFFF))
+    bits = philox(seed, place, times) >> np.uint64(11)
+    return np.float64(bits) * 1.1102230246251565e-16
+
+
+def ws_random_integer(seed: int, step: int, call: int, vertex: int, count: int, end: int) -> Any:
+    """Return a random integer from 0 to less than `end`; 0 if `end` is less than 1.
+
+    Parameters
+    ----------
+    seed, step, call, vertex, count : int
+        As for `ws_random`.
+    end : int
+
+    Returns
+    -------
+    int64
+        The remainder of 64 random bits, so that two probabilities differ by less than 2**-64.
+    """
+    word = np.uint64(32)
+    place = (np.uint64(call) << np.uint64(48)) | np.uint64(vertex)
+    times = (np.uint64(step) << word) | (np.uint64(count) & np.uint64(0xFFFFFFFF))
+    least = max(np.int64(end), np.int64(1))
+    return np.int64(philox(seed, place, times) % np.uint64(least))
+
+
+FUNCTIONS = {"random": ws_random, "random_integer": ws_random_integer}
+ARGUMENTS = {"random": 0, "random_integer": 1}
+
+
+def seed_of_phase(seed: int, phase: int, round_: int) -> np.int64:
+    """Return the seed of a phase's run in a round, which begins again with superstep 0.
+
+    Parameters
+    ----------
+    seed : int
+        The seed of the whole run.
+    phase, round_ : int
+        Both from 0.
+
+    Returns
+    -------
+    int64
+        From 0.
+    """
+    return np.int64(philox(seed, (0xFFFF << 48) | phase, round_) >> np.uint64(1))
+
+
+def is_draw(node: ast.AST) -> bool:
+    """Return whether a node is `p.random` or `p.random_integer`."""
+    return (
+        isinstance(node, ast.Attribute)
+        and node.attr in FUNCTIONS
+        and isinstance(node.value, ast.Name)
+        and node.value.id == "p"
+    )
+
+
+def with_draws(function: ast.FunctionDef, place: int, vertex: str, *, in_step: bool) -> None:
+    """Replace the draws of a function by calls, and add the argument that is its vertex.
+
+    Parameters
+    ----------
+    function : FunctionDef
+        Changed; its draws are well-formed.
+    place : int
+        Number of the function in the program.
+    vertex : str
+        The argument: `vertex`, the number itself, or a record that has it.
+    in_step : bool
+        Whether the function knows the superstep.
+    """
+    arguments = function.args.args
+    if vertex not in {argument.arg for argument in arguments}:
+        arguments.append(ast.copy_location(ast.arg(vertex), function))
+    number = vertex if vertex == "vertex" else f"{vertex}.{NUMBER}"
+    step = "p.superstep" if in_step else "0"
+    calls = [
+        node for node in ast.walk(function) if isinstance(node, ast.Call) and is_draw(node.func)
+    ]
+    loops = [node for node in ast.walk(function) if isinstance(node, (ast.While, ast.For))]
+    looped = {id(node) for loop in loops for node in ast.walk(loop)}
+    calls.sort(key=lambda node: (node.lineno, node.col_offset))
+    for number_of_call, node in enumerate(calls):
+        count = f"({COUNT} := {COUNT} + 1)" if id(node) in looped else "0"
+        text = f"(p.{SEED}, {step}, {place * CALLS + number_of_call}, {number}, {count})"
+        assert isinstance(node.func, ast.Attribute)
+        tuple_ = ast.parse(text, mode="eval").body
+        assert isinstance(tuple_, ast.Tuple)
+        called = FUNCTIONS[node.func.attr].__name__
+        node.func = ast.copy_location(ast.Name(called, ast.Load()), node.func)
+        for part in tuple_.elts:
+            for inner in ast.walk(part):
+                ast.copy_location(inner, node)
+        node.args = [*tuple_.elts, *node.args]
+    if any(id(node) in looped for node in calls):
+        begins = ast.parse(f"{COUNT} = 0").body[0]
+        for inner in ast.walk(begins):
+            ast.copy_location(inner, function)
+        first = function.body[0]
+        documented = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
+        function.body.insert(int(documented), begins)
+
+
+def misuse(function: ast.FunctionDef) -> tuple[ast.AST, str] | None:
+    """Return the first draw that is not well-formed, and what is wrong with it; None if all are right."""
+    called = {id(node.func): node for node in ast.walk(function) if isinstance(node, ast.Call)}
+    for node in ast.walk(function):
+        if not is_draw(node):
+            continue
+        assert isinstance(node, ast.Attribute)
+        call = called.get(id(node))
+        right = f"p.{node.attr}({'n' if ARGUMENTS[node.attr] else ''})"
+        if call is None or call.keywords or len(call.args) != ARGUMENTS[node.attr]:
+            return node, f"uses `{ast.unparse(node if call is None else call)}`; write `{right}`"
+    return None

@@ -1,0 +1,487 @@
+"""Draws of random numbers: a function of seed, superstep, call and vertex, on every engine and number of parts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from clusters import workers
+from emulator.device import emulated
+from plans import planned
+from shapes import random_edges
+
+import cugraph_ws as ws
+from cugraph_ws.program.by_group import why_not_together
+from cugraph_ws.program.randomness import CALLS, DRAWING, philox
+from cugraph_ws.program.vertex_program import FUNCTIONS
+
+EDGES = random_edges(12, 30, seed=3)
+IDS = 10 * np.arange(EDGES.n) + 7  # not the numbers
+FRAME = pd.DataFrame({"source": IDS[EDGES.source], "destination": IDS[EDGES.destination]})
+WAYS: list[dict[str, Any]] = [
+    {}, {"engine": "python"}, {"fused": False}, {"direction": "gather"}, {"partitions": 3},
+    {"partitions": 2, "exchange": "all"},
+]  # fmt: skip
+ON_GPU: list[dict[str, Any]] = [{}, {"partitions": 2}]
+MASK = 2**32 - 1
+
+
+def words(key: int, counter: tuple[int, int, int, int]) -> list[int]:
+    """Return the output of Philox-4x32-10, as its authors write it."""
+    x, k, m = list(counter), key & MASK, key >> 32
+    for _ in range(10):
+        one, other = 0xD2511F53 * x[0], 0xCD9E8D57 * x[2]
+        x = [(other >> 32) ^ x[1] ^ k, other & MASK, (one >> 32) ^ x[3] ^ m, one & MASK]
+        k, m = (k + 0x9E3779B9) & MASK, (m + 0xBB67AE85) & MASK
+    return x
+
+
+def bits(seed: int, step: int, function: str, call: int, vertex: int, count: int = 0) -> int:
+    """Return the 64 bits of a draw."""
+    place = list(FUNCTIONS).index(function) * CALLS + call
+    first, second, *_ = words(
+        seed, (vertex & MASK, (vertex >> 32) | place << 16, count, step & MASK)
+    )
+    return first << 32 | second
+
+
+def unit(*draw: Any) -> float:
+    return (bits(*draw) >> 11) / 2**53
+
+
+def neighbours() -> list[list[int]]:
+    """Return the in-neighbours of each vertex of the graph, both ways."""
+    rows: list[list[int]] = [[] for _ in range(EDGES.n)]
+    for u, v in zip(EDGES.source.tolist(), EDGES.destination.tolist(), strict=True):
+        rows[v].append(u)
+        if u != v:
+            rows[u].append(v)
+    return rows
+
+
+@ws.vertex_program
+class Epidemic:
+    """0 may be infected, 1 is infected, 2 is immune."""
+
+    kind: ws.int64
+    rate = ws.parameter(ws.float64, default=0.3)
+    combine = sum
+    max_iter = 6
+
+    def init(p):
+        return 1 if p.random() < 0.25 else 0
+
+    def compute(src):
+        return 1 if src.kind == 1 else 0
+
+    def apply(old, gathered, p):
+        if old.kind == 0:
+            return 1 if p.random() < 1.0 - (1.0 - p.rate) ** gathered else 0
+        return 2 if old.kind == 2 or p.random() < 0.5 else 1
+
+
+def epidemic(seed: int) -> dict[str, list[Any]]:
+    kinds = [int(unit(seed, 0, "init", 0, v) < 0.25) for v in range(EDGES.n)]
+    for step in range(6):
+        sick = [sum(kinds[u] == 1 for u in row) for row in neighbours()]
+        draws = [[unit(seed, step, "apply", call, v) for call in (0, 1)] for v in range(EDGES.n)]
+        kinds = [
+            int(first < 1.0 - 0.7**count) if kind == 0 else (2 if kind == 2 or second < 0.5 else 1)
+            for kind, count, (first, second) in zip(kinds, sick, draws, strict=True)
+        ]
+    return {"kind": kinds}
+
+
+@ws.vertex_program
+class Luby:
+    """A maximal independent set: who draws more than all undecided neighbours joins it."""
+
+    status: ws.int64
+    mark = ws.hidden(ws.float64)
+    combine = max
+    contributors = "all"
+    max_iter = 20
+
+    def init(p):
+        return 0, p.random()
+
+    def compute(src):
+        return src.mark
+
+    def apply(old, gathered, p):
+        if old.status != 0:
+            return old.status, old.mark
+        if gathered == 2.0:
+            return -1, -1.0
+        return (1, 2.0) if old.mark > gathered else (0, p.random())
+
+
+def luby(seed: int) -> dict[str, list[Any]]:
+    status, marks = [0] * EDGES.n, [unit(seed, 0, "init", 0, v) for v in range(EDGES.n)]
+    for step in range(20):
+        best = [max((marks[u] for u in row), default=-np.inf) for row in neighbours()]
+        for v in range(EDGES.n):
+            if status[v] != 0:
+                continue
+            if best[v] == 2.0:
+                status[v], marks[v] = -1, -1.0
+            elif marks[v] > best[v]:
+                status[v], marks[v] = 1, 2.0
+            else:
+                marks[v] = unit(seed, step, "apply", 0, v)
+    return {"status": status}
+
+
+@ws.vertex_program
+class Dice:
+    """Throws dice in a loop, and by a number of sides that is itself thrown."""
+
+    total: ws.int64
+    times: ws.int64
+    combine = sum
+    max_iter = 3
+
+    def init(vertex):
+        return vertex + 1, 0
+
+    def compute(src):
+        return src.total % 3
+
+    def apply(old, gathered, p):
+        total, throw = gathered, 0
+        while throw < 3:
+            throw += 1
+            total += p.random_integer(6)
+        return total, p.random_integer(p.random_integer(2) * 10**18 + old.times)
+
+
+def dice(seed: int) -> dict[str, list[Any]]:
+    totals, times = list(range(1, EDGES.n + 1)), [0] * EDGES.n
+    for step in range(3):
+        sent = [sum(totals[u] % 3 for u in row) for row in neighbours()]
+        totals = [
+            sent[v] + sum(bits(seed, step, "apply", 0, v, count) % 6 for count in (1, 2, 3))
+            for v in range(EDGES.n)
+        ]
+        ends = [bits(seed, step, "apply", 2, v) % 2 * 10**18 + times[v] for v in range(EDGES.n)]
+        times = [bits(seed, step, "apply", 1, v) % max(ends[v], 1) for v in range(EDGES.n)]
+    return {"total": totals, "times": times}
+
+
+@ws.vertex_program
+class Rumour:
+    """Who starts is drawn, and so is who passes the least number on."""
+
+    least: ws.int64
+    combine = min
+    max_iter = 5
+
+    def init(vertex):
+        return 3 * vertex % 13
+
+    def starts(p):
+        return p.random() < 0.5
+
+    def compute(src):
+        return src.least
+
+    def apply(old, gathered):
+        return min(old.least, gathered)
+
+    def active(new, p):
+        return p.random() < 0.6
+
+
+def rumour(seed: int) -> dict[str, list[Any]]:
+    states = [3 * v % 13 for v in range(EDGES.n)]
+    active = [unit(seed, 0, "starts", 0, v) < 0.5 for v in range(EDGES.n)]
+    for step in range(5):
+        senders = [[u for u in row if active[u]] for row in neighbours()]
+        states = [min([states[v], *(states[u] for u in row)]) for v, row in enumerate(senders)]
+        active = [
+            bool(row) and unit(seed, step, "active", 0, v) < 0.6 for v, row in enumerate(senders)
+        ]
+    return {"least": states}
+
+
+@ws.vertex_program
+class Chosen:
+    """The message of one neighbour, which is drawn."""
+
+    label: ws.vertex_id
+    max_iter = 4
+
+    def init(vertex):
+        return vertex
+
+    def compute(src):
+        return src.label
+
+    def gather_list(messages, p):
+        return messages[p.random_integer(len(messages))]
+
+    def apply(gathered):
+        return gathered
+
+
+def chosen(seed: int) -> dict[str, list[Any]]:
+    labels = list(range(EDGES.n))
+    for step in range(4):
+        rows = [sorted(row) for row in neighbours()]
+        labels = [
+            labels[row[bits(seed, step, "gather_list", 0, v) % len(row)]] if row else labels[v]
+            for v, row in enumerate(rows)
+        ]
+    return {"label": [int(IDS[label]) for label in labels]}
+
+
+PROGRAMS = {
+    "epidemic": (Epidemic, epidemic),
+    "luby": (Luby, luby),
+    "dice": (Dice, dice),
+    "rumour": (Rumour, rumour),
+    "chosen": (Chosen, chosen),
+}
+
+
+@pytest.fixture(scope="module")
+def graph() -> ws.Graph:
+    return ws.Graph(FRAME, directed=False)
+
+
+def shown(result: ws.Result, expected: dict[str, list[Any]]) -> dict[str, list[Any]]:
+    frame = result.frame
+    assert frame["vertex"].tolist() == sorted(set(FRAME["source"]) | set(FRAME["destination"]))
+    return {name: frame[name].tolist() for name in expected}
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_every_way_draws_the_numbers_of_the_definition(name: str, graph: ws.Graph) -> None:
+    assert graph.number_of_vertices == EDGES.n
+    program, answer = PROGRAMS[name]
+    for seed in (0, 2**62 + 5):
+        expected = answer(seed)
+        for way in WAYS:
+            result = ws.run(program, graph, **planned(seed=seed, **way))
+            assert shown(result, expected) == expected, way
+    assert answer(0) != answer(2**62 + 5)
+
+
+@pytest.mark.parametrize("name", ["dice", "epidemic", "luby", "rumour", "chosen"])
+def test_emulated_gpu(name: str, graph: ws.Graph) -> None:
+    program, answer = PROGRAMS[name]
+    expected = answer(2**62 + 5)
+    with emulated():
+        for way in ON_GPU:
+            result = ws.run(program, graph, **planned(seed=2**62 + 5, engine="cuda", **way))
+            assert shown(result, expected) == expected, way
+
+
+def test_known_answers_of_the_generator() -> None:
+    """Of the test vectors that come with Random123."""
+    vectors = [
+        ((0, 0, 0, 0), 0, "6627e8d5 e169c58d"),
+        ((MASK,) * 4, 2**64 - 1, "408f276d 41c83b0e"),
+        ((0x243F6A88, 0x85A308D3, 0x13198A2E, 0x03707344), 0x299F31D0A4093822, "d16cfe09 94fdcceb"),
+    ]
+    for counter, key, words_expected in vectors:
+        a, b, c, d = counter
+        found = philox(np.uint64(key), np.uint64(a | b << 32), np.uint64(c | d << 32))
+        assert f"{int(found):016x}" == words_expected.replace(" ", "")
+        assert [f"{word:08x}" for word in words(key, counter)[:2]] == words_expected.split()
+
+
+def test_streams_do_not_repeat() -> None:
+    """Of 64 random bits, no two among some thousands are equal."""
+    drawn = [
+        bits(seed, step, function, call, vertex, count)
+        for seed in (0, 1, 2**32)
+        for step in (0, 1, 2)
+        for function in DRAWING
+        for call in (0, 1)
+        for vertex in (0, 1, 7, 2**32, 2**33)
+        for count in (0, 1, 2)
+    ]
+    assert len(set(drawn)) == len(drawn) == 3 * 3 * 5 * 2 * 5 * 3
+
+
+def test_numbers_are_uniform() -> None:
+    """The χ² of 20 classes of 4,000 draws stays below its 99.9 % quantile, by vertex and by superstep."""
+
+    @ws.vertex_program
+    class Draws:
+        x: ws.float64
+        y: ws.int64
+        combine = sum
+        max_iter = 20
+
+        def init(p):
+            return p.random(), p.random_integer(20)
+
+        def compute(src):
+            return 0.0
+
+        def apply(old, p):
+            return p.random(), 20 * old.y % 2**40 + p.random_integer(20)
+
+    path = pd.DataFrame({"source": np.arange(3999), "destination": np.arange(1, 4000)})
+    frame = ws.run(Draws, path).frame
+    classes = [(frame["x"] * 20).astype(int), frame["y"] % 20]
+    for drawn in classes:
+        counts = np.bincount(drawn, minlength=20)
+        assert len(counts) == 20
+        assert ((counts - 200) ** 2 / 200).sum() < 43.8
+
+
+@ws.vertex_program
+class First:
+    x: ws.float64
+    combine = sum
+
+    def init(p):
+        return p.random()
+
+    def compute(src):
+        return 0.0
+
+    def apply(p):
+        return p.random()
+
+
+@ws.vertex_program
+class Second:
+    x: ws.float64
+    y: ws.float64
+    combine = sum
+
+    def init(p):
+        return 0.0, p.random()
+
+    def compute(src):
+        return 0.0
+
+    def apply(old, p):
+        return old.x + p.random(), old.y
+
+
+def test_phases_and_rounds_draw_other_numbers(graph: ws.Graph) -> None:
+    def run(rounds: int, **options: Any) -> pd.DataFrame:
+        both = ws.phases(
+            ws.phase(First, supersteps=1), ws.phase(Second, supersteps=1), rounds=rounds
+        )
+        return ws.run(both, graph, seed=4, **options).frame
+
+    one, two = run(1), run(2)
+    assert len({*one["x"], *one["y"], *two["x"]}) == 3 * EDGES.n
+    assert one["y"].tolist() == two["y"].tolist()
+    for way in ({"engine": "python"}, {"plan": ws.Plan(partitions=3)}):
+        pd.testing.assert_frame_equal(run(2, **way), two)
+
+
+def test_a_run_goes_on_with_the_same_numbers(graph: ws.Graph, tmp_path: Any) -> None:
+    both = ws.phases(ws.phase(First, supersteps=2), ws.phase(Second, supersteps=2), rounds=2)
+    whole = ws.run(both, graph, seed=9).frame
+    kept = tmp_path / "kept"
+    stopped = ws.run(
+        both, graph, seed=9, checkpoint=kept, every=1, progress=lambda update: update.superstep < 5
+    )
+    assert stopped.iterations == 5
+    resumed = ws.run(both, graph, seed=9, checkpoint=kept, every=1)
+    pd.testing.assert_frame_equal(resumed.frame, whole)
+
+
+def test_draws_keep_a_program_in_order(graph: ws.Graph) -> None:
+    assert Rumour.draws
+    assert Rumour.reads_supersteps
+    assert why_not_together(Rumour) == "it draws random numbers by the numbers of vertices"
+    with pytest.raises(ws.InputError, match=r"in_place=True: Rumour: .*draws random numbers"):
+        ws.run(Rumour, graph, plan=ws.Plan(in_place=True))
+    report = ws.check(Rumour, graph, seed=3)
+    assert report, report
+
+
+def program(**functions: Any) -> Any:
+    members = {
+        "__annotations__": {"x": ws.float64}, "combine": max, "init": lambda: 0.0,
+        "compute": compute, "apply": Rumour.functions["apply"], **functions,
+    }  # fmt: skip
+    return ws.vertex_program(type("Refused", (), members))
+
+
+def compute(src):
+    return src.x
+
+
+def init(vertex):
+    return 0.0
+
+
+def drawing_compute(src, p):
+    return src.x + p.random()
+
+
+def apply(old, gathered, p):
+    return max(old.x, gathered) + p.random()
+
+
+def without_end(old, gathered, p):
+    return p.random_integer()
+
+
+def uncalled(old, gathered, p):
+    return p.random
+
+
+def helper(p):
+    return p.random()
+
+
+def helped(old, gathered, p):
+    return helper(p)
+
+
+REFUSED = {
+    "in compute": ({"compute": drawing_compute}, r"draws `p.random\(\)`, which only init, starts, "),
+    "in a helper": ({"apply": helped}, r"helper, line .* draws `p.random\(\)`, which only init"),
+    "without an end": ({"apply": without_end}, r"uses `p.random_integer\(\)`; write `p.random_integer\(n\)`"),
+    "uncalled": ({"apply": uncalled}, r"uses `p.random`; write `p.random\(\)`"),
+    "in any order": ({"apply": apply, "asynchronous": True}, "depend on the superstep; leave out asynchronous"),
+    "a seed": ({"apply": apply, "seed": ws.parameter(ws.int64)}, "seed: that name is taken"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_refusals(case: str) -> None:
+    members, words_expected = REFUSED[case]
+    with pytest.raises(ws.ProgramError, match=words_expected):
+        program(**{"init": init, "apply": init_and_old, **members})
+
+
+def init_and_old(old, gathered):
+    return max(old.x, gathered)
+
+
+def test_the_seed_is_an_integer(graph: ws.Graph) -> None:
+    assert "seed : int, by default 0" in Epidemic.__doc__
+    for seed, words_expected in ((-1, "0 or more"), (0.5, "whole number"), (2**63, "at most")):
+        with pytest.raises(ws.InputError, match=rf"seed=.*{words_expected}"):
+            ws.run(Epidemic, graph, seed=seed)
+    with pytest.raises(ws.InputError, match="has no parameter 'ws_number'"):
+        ws.run(Epidemic, graph, ws_number={0: 1})
+
+
+@pytest.mark.long
+def test_workers(graph: ws.Graph) -> None:
+    import dask.dataframe as dd
+
+    with workers(2):
+        spread = ws.Graph(
+            dd.from_pandas(FRAME, npartitions=3, sort=False), directed=False, spread="parts"
+        )
+        for name in ("luby", "dice"):
+            program_, answer = PROGRAMS[name]
+            frame = ws.run(program_, spread, seed=5).frame.compute().sort_values("vertex")
+            expected = answer(5)
+            assert {field: frame[field].tolist() for field in expected} == expected
