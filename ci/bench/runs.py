@@ -314,7 +314,7 @@ CASES: dict[str, Case] = {
     "diameter": Case(  # the bounds of a few searches, on a GPU after its kernels are compiled
         lambda ws, g, _, o: ws.run(
             ws.algorithms.distances.Diameter(connected=False), g,
-            timeout=1 if o["engine"] == "cpu" else 20, **o,
+            timeout=1 if o["engine"] == "cpu" else 8, **o,
         ),
         decided=True,
     ),
