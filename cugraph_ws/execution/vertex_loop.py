@@ -185,7 +185,8 @@ class VertexLoop(Loop):
             raise InputError(
                 f"tol={self.tol!r}: {self.name} declares no residual to compare it with; leave it out"
             )
-        if self._options.plan.in_place and self._program.reads_target:
+        takes_target = self._program.reads_target and not self._program.draws_by_edge
+        if self._options.plan.in_place and takes_target:
             raise InputError(
                 f"in_place=True: {self.name}.compute takes `dst`, the destination's state after the previous "
                 "superstep; leave it out"

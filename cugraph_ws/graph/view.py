@@ -136,7 +136,10 @@ class GraphView(Framed[FrameT]):
         self._carried = list(carried)
         self._arcs: Arcs | DeviceArcs | None = None
         self._edges = 0
-        self._duplicates: int | None = None  # counted when first read
+        self._duplicates: int | None = (
+            None  # parallel edges of the frame, if they were counted in the build
+        )
+        self._parallel: int | None = None  # counted when first read
         self._self_loops: int | None = None
         self._lock = RLock()
         # Cached, since every run needs them: extremes of edge columns, by name and whether the
@@ -725,11 +728,18 @@ class GraphView(Framed[FrameT]):
         """Return a graph of the same vertices with some of the arcs; collective."""
         graph = copy(self)
         graph._arcs, graph._edges, graph._lock = arcs, edges, RLock()
-        graph._duplicates = graph._self_loops = None
+        graph._duplicates = graph._parallel = graph._self_loops = None
         graph._sums, graph._extremes, graph.learned, graph.derived = {}, {}, {}, {}
         return graph
 
     # ------------------------------------------------------------------------------- the build
+
+    @property
+    def parallel_edges(self) -> int:
+        """Number of edges after the first between the same two vertices, counted when first read; collective."""
+        if self._parallel is None:
+            self._parallel = total(self.comm, self._open().count_repeated())
+        return self._parallel
 
     @property
     def report(self) -> GraphReport:
@@ -737,13 +747,11 @@ class GraphView(Framed[FrameT]):
         arcs, comm = self._open(), self.comm
         if self._self_loops is None:
             self._self_loops = total(comm, arcs.count_loops())
-        if self._duplicates is None:
-            self._duplicates = total(comm, arcs.count_repeated())
         return GraphReport(
             vertices=self.number_of_vertices,
             edges=self._edges,
             isolated=total(comm, self._count_isolated()),
-            duplicates=self._duplicates,
+            duplicates=self.parallel_edges if self._duplicates is None else self._duplicates,
             self_loops=self._self_loops,
             renumbered=self._vertices.numbering.renumbered,
             bytes=total(comm, self.nbytes),

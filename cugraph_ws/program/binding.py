@@ -221,6 +221,11 @@ def bind(
     )
     finite = check_edge_values(program, graph, columns, state)
     _check_vertex_numbers(program, graph)
+    if program.draws_by_edge and graph.parallel_edges:
+        raise InputError(
+            f"{program.name}.compute draws random numbers by an edge's source and destination, and the graph has "
+            f"{graph.parallel_edges} parallel edges; merge them by ws.Graph(…, duplicates='sum'), or draw in apply"
+        )
     if program.validate is not None:
         named = dict(
             zip((*program.constants, *program.parameters), (*constants, *values), strict=True)

@@ -34,6 +34,7 @@ from cugraph_ws.program.help import help_of
 from cugraph_ws.program.jumps import check_jumps
 from cugraph_ws.program.linear import Linear
 from cugraph_ws.program.lists import Listing
+from cugraph_ws.program.randomness import FUNCTIONS as DRAWS
 from cugraph_ws.program.randomness import SEED
 from cugraph_ws.program.source import class_names
 from cugraph_ws.program.vertex_program import BUILT_IN_PARAMETERS, FUNCTIONS, Norm, VertexProgram
@@ -205,10 +206,11 @@ def vertex_program(cls: type) -> VertexProgram:
     asynchronous or in place, have a predecessor, or run over shards (`layout=`).
 
     ``p.random()`` is a random float64 from 0 to less than 1, and ``p.random_integer(n)`` an integer from
-    0 to n − 1 (0 if n is less than 1).  ``init``, ``starts``, ``gather_list``, ``apply`` and ``active`` may
-    draw them.  They depend on the ``seed=`` of the run (an integer, by default 0), the phase and its round,
-    the superstep, the call in the source, the vertex's number and, in loops, the pass, and on nothing else
-    (Philox-4x32-10; Salmon, Moraes, Dror and Shaw, SC 2011).
+    0 to n − 1 (0 if n is less than 1).  ``init``, ``starts``, ``compute``, ``gather_list``, ``apply`` and
+    ``active`` may draw them.  They depend on the ``seed=`` of the run (an integer, by default 0), the phase and
+    its round, the superstep, the call in the source, the number of the vertex (in `compute`, of the edge's source
+    and destination) and, in loops, the pass, and on nothing else (Philox-4x32-10; Salmon, Moraes, Dror and Shaw,
+    SC 2011).  A program that draws in `compute` is refused on a graph with parallel edges.
 
     Type checkers do not accept a call as a type: in files that they check, assign calls
     (``capacity = ws.edge(ws.float32)``) and annotate the rest (``width: ws.float32``).  Functions
@@ -275,9 +277,9 @@ def vertex_program(cls: type) -> VertexProgram:
     check_jumps(program)
     _check_settings(program, len(predecessors))
     program.read_sources()
+    _check_draws(program)
     _check_target(program)
     _check_edge_state(program)
-    _check_draws(program)
     given = {**declared, **({SEED: program.parameters[SEED]} if program.draws else {})}
     program.__doc__ = help_of(name, program.doc, given, state=program.state)
     return program
@@ -518,8 +520,12 @@ def _check_names(program: VertexProgram) -> None:
                 f"{program.name}.{name}: ws.neighbour_count is a constant of edge programs; use "
                 "ws.in_degree or ws.out_degree"
             )
+    for name in program.parameters:
+        if name in DRAWS:
+            raise ProgramError(f"{program.name}.{name}: that name is taken; choose another")
     for name in program.aggregates:
-        if name in (*program.parameters, *BUILT_IN_PARAMETERS) or name.startswith("_"):
+        taken = (*program.parameters, *BUILT_IN_PARAMETERS, *DRAWS)
+        if name in taken or name.startswith("_"):
             raise ProgramError(f"{program.name}.{name}: that name is taken; choose another")
 
 
@@ -629,6 +635,11 @@ def _check_draws(program: VertexProgram) -> None:
     """Refuse declarations that contradict random numbers, which depend on the superstep."""
     if not (program.draws and program.reads_supersteps):
         return
+    if program.draws_by_edge and program.predecessor is not None:
+        raise ProgramError(
+            f"{program.name}.compute draws random numbers by edge, but predecessors are found from messages that "
+            f"depend on the source alone; leave out `{program.predecessor}`"
+        )
     for name in ("asynchronous", "in_place", "extrapolation"):
         if getattr(program, name):
             raise ProgramError(

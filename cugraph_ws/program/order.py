@@ -169,11 +169,12 @@ def _first_broken(program: VertexProgram, facts: Facts) -> str | None:
         return "its residual may end a run before the fixpoint is reached"
     if program.edge_state:
         return "it keeps state on edges"
+    if program.reads_supersteps and program.draws:
+        return "it draws random numbers in supersteps"
     if program.reads_target:
         return "compute takes dst, the destination's state after the previous superstep"
     if program.reads_supersteps:
-        drawn = "it draws random numbers in supersteps"
-        return drawn if program.draws else "it reads the superstep number or an aggregate"
+        return "it reads the superstep number or an aggregate"
     field = next(iter(program.state))
     if not _keeps_the_better(program, field):
         wanted = {"any": f"old.{field} or gathered"}

@@ -1,4 +1,4 @@
-"""Random numbers in a program: a draw is a function of the seed, the superstep, the call and the vertex.
+"""Random numbers in a program: a draw is a function of the seed, the superstep, the call, and the vertex or edge.
 
 `p.random()` and `p.random_integer(n)` in a program's source become calls of the functions here, with the
 arguments written out.  They keep no state, so a draw is the same on every engine and number of partitions, in
@@ -28,14 +28,16 @@ __all__ = [
 ]
 
 SEED, NUMBER = "seed", "ws_number"  # the parameter and the vertex constant that draws read
-# The functions that may draw, with the argument that is their vertex, and whether they know the superstep
-DRAWING = {
-    "init": ("vertex", False),
-    "starts": ("state", False),
-    "gather_list": ("old", True),
-    "apply": ("old", True),
-    "active": ("old", True),
+# The functions that may draw, with the arguments that are their vertex or the ends of their edge
+DRAWING: dict[str, tuple[str, ...]] = {
+    "init": ("vertex",),
+    "starts": ("state",),
+    "compute": ("src", "dst"),
+    "gather_list": ("old",),
+    "apply": ("old",),
+    "active": ("old",),
 }
+FIRST = ("init", "starts")  # those that run before the first superstep
 CALLS = 1024  # calls of a function that are told apart
 COUNT = "ws_draws"  # the variable that counts draws in loops
 
@@ -138,25 +140,27 @@ def is_draw(node: ast.AST) -> bool:
     )
 
 
-def with_draws(function: ast.FunctionDef, place: int, vertex: str, *, in_step: bool) -> None:
-    """Replace the draws of a function by calls, and add the argument that is its vertex.
+def with_draws(function: ast.FunctionDef, name: str, place: int) -> None:
+    """Replace the draws of a function by calls, and add the arguments that are its vertex or the ends of its edge.
 
     Parameters
     ----------
     function : FunctionDef
         Changed; its draws are well-formed.
+    name : str
+        Its name in the program.
     place : int
-        Number of the function in the program.
-    vertex : str
-        The argument: `vertex`, the number itself, or a record that has it.
-    in_step : bool
-        Whether the function knows the superstep.
+        Its number among all functions that a program may have.
     """
     arguments = function.args.args
-    if vertex not in {argument.arg for argument in arguments}:
-        arguments.append(ast.copy_location(ast.arg(vertex), function))
-    number = vertex if vertex == "vertex" else f"{vertex}.{NUMBER}"
-    step = "p.superstep" if in_step else "0"
+    for needed in DRAWING[name]:
+        if needed not in {argument.arg for argument in arguments}:
+            arguments.append(ast.copy_location(ast.arg(needed), function))
+    numbers = [end if end == "vertex" else f"{end}.{NUMBER}" for end in DRAWING[name]]
+    number, no_loop = numbers[0], "0"
+    if len(numbers) > 1:  # 40 bits of each end
+        number, no_loop = f"({numbers[0]} << 8) | ({numbers[1]} >> 32)", numbers[1]
+    step = "0" if name in FIRST else "p.superstep"
     calls = [
         node for node in ast.walk(function) if isinstance(node, ast.Call) and is_draw(node.func)
     ]
@@ -164,7 +168,7 @@ def with_draws(function: ast.FunctionDef, place: int, vertex: str, *, in_step: b
     looped = {id(node) for loop in loops for node in ast.walk(loop)}
     calls.sort(key=lambda node: (node.lineno, node.col_offset))
     for number_of_call, node in enumerate(calls):
-        count = f"({COUNT} := {COUNT} + 1)" if id(node) in looped else "0"
+        count = f"({COUNT} := {COUNT} + 1)" if id(node) in looped else no_loop
         text = f"(p.{SEED}, {step}, {place * CALLS + number_of_call}, {number}, {count})"
         assert isinstance(node.func, ast.Attribute)
         tuple_ = ast.parse(text, mode="eval").body
@@ -184,8 +188,11 @@ def with_draws(function: ast.FunctionDef, place: int, vertex: str, *, in_step: b
         function.body.insert(int(documented), begins)
 
 
-def misuse(function: ast.FunctionDef) -> tuple[ast.AST, str] | None:
-    """Return the first draw that is not well-formed, and what is wrong with it; None if all are right."""
+def misuse(function: ast.FunctionDef, name: str) -> tuple[ast.AST, str] | None:
+    """Return a draw that is not well-formed, and what is wrong with it; None if all are right."""
+    for loop in ast.walk(function) if name == "compute" else ():
+        if isinstance(loop, (ast.While, ast.For)) and any(map(is_draw, ast.walk(loop))):
+            return loop, "draws random numbers in a loop; in compute, draw outside of loops"
     called = {id(node.func): node for node in ast.walk(function) if isinstance(node, ast.Call)}
     for node in ast.walk(function):
         if not is_draw(node):

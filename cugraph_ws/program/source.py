@@ -142,7 +142,7 @@ def read_function(
     owner: str,
     attributes: dict[str, Collection[str]] | None = None,
     callers: tuple[Callable[..., Any], ...] = (),
-    drawing: tuple[int, str, bool] | None = None,
+    drawing: tuple[str, int] | None = None,
 ) -> FunctionSource:
     """Read the source of `function`, check it, and make it self-contained.
 
@@ -158,7 +158,7 @@ def read_function(
         By parameter name: the attribute names that the body may read from it.
     callers : tuple of callable, optional
         The functions from which it is called, to refuse recursion.
-    drawing : tuple of int, str and bool, optional
+    drawing : tuple of str and int, optional
         For a function that may draw random numbers: the arguments of `with_draws`.
 
     Returns
@@ -174,10 +174,10 @@ def read_function(
     node, first_line, filename = _parse(function, owner)
     reader = _Reader(function, owner, filename, first_line, name)
     if drawing is not None:
-        wrong = misuse(node)
+        wrong = misuse(node, drawing[0])
         if wrong is not None:
             reader.fail(*wrong)
-        with_draws(node, drawing[0], drawing[1], in_step=drawing[2])
+        with_draws(node, *drawing)
     parameters = tuple(argument.arg for argument in node.args.args)
     reader.callers = (*callers, function)
     reader.refuse_side_effects(node)

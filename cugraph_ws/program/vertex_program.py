@@ -207,6 +207,11 @@ class VertexProgram(Snapshot):
         return NUMBER in self.constants
 
     @property
+    def draws_by_edge(self) -> bool:
+        """Whether `compute` draws random numbers."""
+        return any(NUMBER in read for read in self.sources["compute"].attributes.values())
+
+    @property
     def notes_errors(self) -> bool:
         """Whether supersteps record messages or indices out of range, behind the arrays of edges."""
         ranged = self.fold is not None and self.fold.end is not None
@@ -239,7 +244,7 @@ class VertexProgram(Snapshot):
 def _read_sources(program: VertexProgram) -> None:
     """Check every function: its arguments, the attributes that it reads, its statements."""
     drawing = {
-        key: (list(FUNCTIONS).index(key), *DRAWING[key])
+        key: (key, list(FUNCTIONS).index(key))
         for key, function in program.functions.items()
         if key in DRAWING and draws(function, program.name)
     }

@@ -56,9 +56,8 @@ def neighbours() -> list[list[int]]:
     rows: list[list[int]] = [[] for _ in range(EDGES.n)]
     for u, v in zip(EDGES.source.tolist(), EDGES.destination.tolist(), strict=True):
         rows[v].append(u)
-        if u != v:
-            rows[u].append(v)
-    return rows
+        rows[u].append(v)
+    return [sorted(set(row)) for row in rows]
 
 
 @ws.vertex_program
@@ -229,7 +228,7 @@ class Chosen:
 def chosen(seed: int) -> dict[str, list[Any]]:
     labels = list(range(EDGES.n))
     for step in range(4):
-        rows = [sorted(row) for row in neighbours()]
+        rows = neighbours()
         labels = [
             labels[row[bits(seed, step, "gather_list", 0, v) % len(row)]] if row else labels[v]
             for v, row in enumerate(rows)
@@ -237,7 +236,87 @@ def chosen(seed: int) -> dict[str, list[Any]]:
     return {"label": [int(IDS[label]) for label in labels]}
 
 
+@ws.vertex_program
+class Contacts:
+    """Each edge passes an infection on by chance, in either direction by one of its own."""
+
+    kind: ws.int64
+    combine = max
+    max_iter = 5
+
+    def init(vertex):
+        return 1 if vertex % 6 == 0 else 0
+
+    def starts(state):
+        return state.kind == 1
+
+    def compute(src, p):
+        return src.kind == 1 and p.random() < 0.15
+
+    def apply(old, gathered, p):
+        return max(old.kind, int(gathered))
+
+    def active(new):
+        return new.kind == 1
+
+
+def contacts(seed: int) -> dict[str, list[Any]]:
+    kinds = [int(v % 6 == 0) for v in range(EDGES.n)]
+    active = list(kinds)
+    for step in range(5):
+        passed = [
+            [edge_unit(seed, step, u, v) < 0.15 for u in set(row) if active[u]]
+            for v, row in enumerate(neighbours())
+        ]
+        kinds = [max(kind, int(any(some))) for kind, some in zip(kinds, passed, strict=True)]
+        active = [bool(some) and kind for some, kind in zip(passed, kinds, strict=True)]
+    return {"kind": kinds}
+
+
+@ws.vertex_program
+class Flow:
+    """A sum of drawn numbers, two for each edge."""
+
+    x: ws.int64
+    combine = sum
+    max_iter = 3
+
+    def init(vertex):
+        return vertex + 1
+
+    def compute(src, p):
+        return p.random_integer(10) + src.x * p.random_integer(3)
+
+    def apply(gathered):
+        return gathered % 1009
+
+
+def flow(seed: int) -> dict[str, list[Any]]:
+    states = list(range(1, EDGES.n + 1))
+    for step in range(3):
+        states = [
+            sum(
+                edge_bits(seed, step, 0, u, v) % 10
+                + states[u] * (edge_bits(seed, step, 1, u, v) % 3)
+                for u in set(row)
+            )
+            % 1009
+            for v, row in enumerate(neighbours())
+        ]
+    return {"x": states}
+
+
+def edge_bits(seed: int, step: int, call: int, u: int, v: int) -> int:
+    return bits(seed, step, "compute", call, u << 8 | v >> 32, v & MASK)
+
+
+def edge_unit(seed: int, step: int, u: int, v: int) -> float:
+    return (edge_bits(seed, step, 0, u, v) >> 11) / 2**53
+
+
 PROGRAMS = {
+    "contacts": (Contacts, contacts),
+    "flow": (Flow, flow),
     "epidemic": (Epidemic, epidemic),
     "luby": (Luby, luby),
     "dice": (Dice, dice),
@@ -248,7 +327,7 @@ PROGRAMS = {
 
 @pytest.fixture(scope="module")
 def graph() -> ws.Graph:
-    return ws.Graph(FRAME, directed=False)
+    return ws.Graph(FRAME, directed=False, duplicates="first")
 
 
 def shown(result: ws.Result, expected: dict[str, list[Any]]) -> dict[str, list[Any]]:
@@ -269,7 +348,9 @@ def test_every_way_draws_the_numbers_of_the_definition(name: str, graph: ws.Grap
     assert answer(0) != answer(2**62 + 5)
 
 
-@pytest.mark.parametrize("name", ["dice", "epidemic", "luby", "rumour", "chosen"])
+@pytest.mark.parametrize(
+    "name", ["dice", "flow", "contacts", "epidemic", "luby", "rumour", "chosen"]
+)
 def test_emulated_gpu(name: str, graph: ws.Graph) -> None:
     program, answer = PROGRAMS[name]
     expected = answer(2**62 + 5)
@@ -304,7 +385,7 @@ def test_streams_do_not_repeat() -> None:
         for vertex in (0, 1, 7, 2**32, 2**33)
         for count in (0, 1, 2)
     ]
-    assert len(set(drawn)) == len(drawn) == 3 * 3 * 5 * 2 * 5 * 3
+    assert len(set(drawn)) == len(drawn) == 3 * 3 * 6 * 2 * 5 * 3
 
 
 def test_numbers_are_uniform() -> None:
@@ -419,7 +500,14 @@ def init(vertex):
 
 
 def drawing_compute(src, p):
-    return src.x + p.random()
+    total = src.x
+    for _ in range(2):
+        total += p.random()
+    return total
+
+
+def drawing_settled(state, p):
+    return p.random() < 0.5
 
 
 def apply(old, gathered, p):
@@ -443,11 +531,13 @@ def helped(old, gathered, p):
 
 
 REFUSED = {
-    "in compute": ({"compute": drawing_compute}, r"draws `p.random\(\)`, which only init, starts, "),
+    "in settled": ({"settled": drawing_settled}, r"draws `p.random\(\)`, which only init, starts, "),
+    "in a loop": ({"compute": drawing_compute}, "compute, line .*: draws random numbers in a loop; in compute, draw"),
     "in a helper": ({"apply": helped}, r"helper, line .* draws `p.random\(\)`, which only init"),
     "without an end": ({"apply": without_end}, r"uses `p.random_integer\(\)`; write `p.random_integer\(n\)`"),
     "uncalled": ({"apply": uncalled}, r"uses `p.random`; write `p.random\(\)`"),
     "in any order": ({"apply": apply, "asynchronous": True}, "depend on the superstep; leave out asynchronous"),
+    "a parameter": ({"random": ws.parameter(ws.float64)}, "random: that name is taken; choose another"),
     "a seed": ({"apply": apply, "seed": ws.parameter(ws.int64)}, "seed: that name is taken"),
 }  # fmt: skip
 
@@ -472,15 +562,25 @@ def test_the_seed_is_an_integer(graph: ws.Graph) -> None:
         ws.run(Epidemic, graph, ws_number={0: 1})
 
 
+def test_parallel_edges_are_refused() -> None:
+    with pytest.raises(
+        ws.InputError, match=r"Flow.compute draws .* has 1 parallel edges; merge them"
+    ):
+        ws.run(Flow, pd.DataFrame({"source": [0, 0, 1], "destination": [1, 1, 0]}))
+
+
 @pytest.mark.long
 def test_workers(graph: ws.Graph) -> None:
     import dask.dataframe as dd
 
     with workers(2):
         spread = ws.Graph(
-            dd.from_pandas(FRAME, npartitions=3, sort=False), directed=False, spread="parts"
+            dd.from_pandas(FRAME, npartitions=3, sort=False),
+            directed=False,
+            spread="parts",
+            duplicates="first",
         )
-        for name in ("luby", "dice"):
+        for name in ("luby", "flow"):
             program_, answer = PROGRAMS[name]
             frame = ws.run(program_, spread, seed=5).frame.compute().sort_values("vertex")
             expected = answer(5)
