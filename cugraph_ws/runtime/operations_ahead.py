@@ -1,4 +1,4 @@
-"""The operations on CuPy's arrays that first calls need, compiled in threads beside these calls.
+"""The operations on CuPy's arrays that first calls need, compiled in two threads beside these calls.
 
 CuPy compiles a kernel for each operation and type when it is first used, a tenth of a second each, and some hundred
 are used by a first graph, a few first runs and their results.  On a machine where CuPy has compiled little, or when a
@@ -20,7 +20,7 @@ import numpy as np
 __all__ = ["begin", "begin_if_new"]
 
 ENOUGH = 4  # cores
-THREADS = 8  # at most; the compiler works without Python's lock
+THREADS = 2  # CUDA's run-time compiler works on two kernels at a time, however many threads ask
 FEW = 64  # entries of CuPy's cache: on a machine that has used this library there are more
 ENTRIES = 1 << 12  # of arrays: sums and searches of smaller ones have other kernels
 
@@ -54,11 +54,10 @@ def begin(xp: Any) -> None:
     xp : module
         `cupy`.
     """
-    cores = os.cpu_count() or 1
-    if cores >= ENOUGH and _begun.acquire(blocking=False):
+    if (os.cpu_count() or 1) >= ENOUGH and _begun.acquire(blocking=False):
         gpu = xp.cuda.Device()
         operations = iter([*_of_first_calls(xp), *_of_later_calls(xp)])
-        for _ in range(min(THREADS, cores // 2)):
+        for _ in range(THREADS):
             threading.Thread(
                 target=_use, args=(operations, xp, gpu), name="operations ahead"
             ).start()
@@ -108,11 +107,13 @@ def _of_first_calls(xp: Any) -> list[Operation]:
         partial(xp.bitwise_and, flags, flags),
         partial(i8.fill, 1),
         partial(u4.fill, 1),
+        partial(i8.__setitem__, 0, 1),
         partial(xp.isfinite, f4),
         partial(xp.greater, i8, 0),
         # first members, members' arcs, states by vertex number, and result frames
         partial(flags.__setitem__, i8, True),
         partial(xp.searchsorted, i8, i8, side="right"),
+        *(partial(i4.__getitem__, place) for place in (i8[0], i4[0])),
         partial(xp.stack, [i4[0], i4[1]]),
         partial(xp.stack, [i8[0]]),
         *(partial(xp.take, values, places) for values in (f8, f4, flags) for places in (i4, i8)),
@@ -143,7 +144,9 @@ def _of_first_calls(xp: Any) -> list[Operation]:
 
 def _of_later_calls(xp: Any) -> list[Operation]:
     """Return operations of other functions, in the order in which a session is likely to need them."""
-    i4, i8, u4, f8, flags = (xp.zeros(ENTRIES, kind) for kind in ("i4", "i8", "u4", "f8", "?"))
+    i4, i8, u4, u8, f8, flags = (
+        xp.zeros(ENTRIES, kind) for kind in ("i4", "i8", "u4", "u8", "f8", "?")
+    )
     columns, marks = xp.zeros((ENTRIES, 4), "i4"), xp.zeros((ENTRIES, 4), "?")
     everything, alternate = slice(None), slice(None, None, 2)
     return [
@@ -157,29 +160,31 @@ def _of_later_calls(xp: Any) -> list[Operation]:
         partial(xp.ones, ENTRIES, np.int64),
         partial(xp.full, (ENTRIES, 4), -1, np.int32),
         partial(u4.__setitem__, alternate, u4[0]),
-        partial(columns.__setitem__, (everything, slice(2)), -1),
         partial(u4.__setitem__, i8, u4),
+        partial(i4.fill, 1),
         partial(i4.__setitem__, i8, 1),
         partial(i4.__setitem__, everything, i8),
         partial(columns.__getitem__, i4),
-        partial(columns.__setitem__, (everything, slice(2)), columns.T[:2].T),
-        partial(xp.less, columns.T, 0),
-        partial(marks.__setitem__, everything, marks.T.copy().T),
-        partial(xp.equal, columns.T, 0),
-        partial(xp.where, marks.T, 0, columns.T),
+        *(partial(xp.ascontiguousarray, table.T) for table in (columns, marks)),
+        *(partial(compared, columns, 0) for compared in (xp.less, xp.equal)),
+        partial(xp.where, marks, -1, columns),
         partial(xp.repeat, i8, 4),
         partial(xp.tile, i8, 4),
         # triangles
+        partial(xp.add.at, i8, i8, 1),
         partial(xp.concatenate, [i8, i8]),
         partial(xp.not_equal, i8, i8),
         partial(i8.__getitem__, flags),
         partial(xp.right_shift, i8, 4),
+        partial(xp.ones, ENTRIES, np.bool_),
         partial(xp.diff, i8, append=1),
         partial(i8.astype, np.int8),
         partial(xp.searchsorted, i8, i8),
         partial(xp.remainder, i8, 4),
+        partial(xp.add, 1, i8),
         partial(i8.__setitem__, i8, i8),
         partial(xp.less, i8, i8),
+        partial(xp.less_equal, i8, 1),
         # communities
         partial(xp.multiply, f8, 2.0),
         partial(xp.multiply, f8, f8),
@@ -191,4 +196,13 @@ def _of_later_calls(xp: Any) -> list[Operation]:
         partial(xp.bitwise_or, flags, flags),
         partial(xp.concatenate, [flags, flags]),
         partial(xp.maximum, i8, 1),
+        partial(flags.astype, np.int64),
+        partial(xp.add, i8, flags),
+        partial(xp.add.at, u8, i8, u8),
+        partial(i8.astype, np.uint32),
+        partial(xp.argsort, u4),
+        partial(xp.take, u4, i8),
+        partial(xp.not_equal, u4, u4),
+        partial(u4.astype, np.int64),
+        partial(xp.unique, i8, return_index=True, return_inverse=True),
     ]
