@@ -136,9 +136,7 @@ class GraphView(Framed[FrameT]):
         self._carried = list(carried)
         self._arcs: Arcs | DeviceArcs | None = None
         self._edges = 0
-        self._duplicates: int | None = (
-            None  # parallel edges of the frame, if they were counted in the build
-        )
+        self._duplicates: int | None = None  # of the frame, if they were counted in the build
         self._parallel: int | None = None  # counted when first read
         self._self_loops: int | None = None
         self._lock = RLock()
