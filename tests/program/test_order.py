@@ -30,6 +30,7 @@ from cugraph_ws.program import (
     decorator,
     jumps,
     lists,
+    randomness,
     ranges,
     vertex_program,
 )
@@ -572,14 +573,20 @@ def test_sums_of_active_vertices_by_virtual_warps() -> None:
 
 
 def declared_names() -> set[str]:
-    """Return all that a program may declare: settings, functions, kinds of annotations, and ways to combine."""
+    """Return all that a program may declare or draw: settings, functions, annotations, folds, random numbers."""
     modules = (declarations, jumps, combines, lists)
     made = {
         name for module in modules for name in module.__all__ if getattr(ws, name, None) is not None
     }
     assert {"nullable", "hidden", "at", "least_at", "top", "mode"} <= made
     norms = {"l1_norm", "max_norm", "any_message", "aggregate"}
-    return {*decorator.CLASS_SETTINGS, *vertex_program.FUNCTIONS, *norms, *made}
+    return {
+        *decorator.CLASS_SETTINGS,
+        *vertex_program.FUNCTIONS,
+        *norms,
+        *made,
+        *randomness.FUNCTIONS,
+    }
 
 
 def test_the_theorem_mentions_every_declaration() -> None:
@@ -587,7 +594,7 @@ def test_the_theorem_mentions_every_declaration() -> None:
     table = text[
         text.index("| declaration |") : text.index("## What a vertex without messages sees")
     ]
-    named = set(re.findall(r"`(?:ws\.)?(\w+)`", table))
+    named = set(re.findall(r"`(?:ws\.|p\.)?(\w+)(?:\(\w*\))?`", table))
     assert declared_names() <= named, declared_names() - named
 
 
