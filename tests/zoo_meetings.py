@@ -95,6 +95,14 @@ LEAST, MOST = "min(old.x, gathered)", "max(old.x, gathered)"
 START = "start: ws.vertex_set"
 
 
+# Not a meeting: `reference.py` has no generator, and `test_random_numbers.py` has the answers of such programs
+HYPOTHESES["it draws random numbers"] = Entry(
+    write("Hesitant", "A minimum that is taken or not.", X, "min", compute="src.x",
+          apply=f"{LEAST} if p.random() < 0.5 else old.x"),
+    nothing, int, 0.0, False, False,
+)  # fmt: skip
+
+
 # ------------------------------------------------------------- who starts, if all have a value of their own
 
 
