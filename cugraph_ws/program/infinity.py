@@ -23,7 +23,7 @@ import numpy as np
 from cugraph_ws.errors import ProgramError
 from cugraph_ws.program.declarations import Jump, ScalarType
 from cugraph_ws.program.snapshot import Memory
-from cugraph_ws.program.source import FunctionSource
+from cugraph_ws.program.source import FunctionSource, plain_function
 from cugraph_ws.program.vertex_program import VertexProgram
 from cugraph_ws.runtime.parsing import parse
 
@@ -334,13 +334,12 @@ class _Program:
 
     def function_of(self, definitions: Sequence[tuple[str, ast.FunctionDef]]) -> Any:
         """Compile definitions as plain Python for trials, with the user's file and lines."""
-        space: dict[str, Any] = {"math": math, "np": np, **plain_functions(self.program.name)}
-        space["__name__"] = self.program.functions["apply"].__module__  # theirs too
-        space["ws_finite"] = lambda a: a  # a trial's values may be none that occur
-        for file, definition in definitions:
-            tree = ast.fix_missing_locations(ast.Module([definition], []))
-            exec(compile(tree, file, "exec"), space)  # noqa: S102 - checked by `cugraph_ws.program.source`
-        return space[definitions[-1][1].name]
+        names = {
+            **plain_functions(self.program.name),
+            "__name__": self.program.functions["apply"].__module__,  # theirs too
+            "ws_finite": lambda a: a,  # a trial's values may be none that occur
+        }
+        return plain_function(definitions, **names)
 
 
 def plain_functions(owner: str) -> dict[str, Any]:

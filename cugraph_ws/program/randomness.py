@@ -61,14 +61,14 @@ def philox(key: Any, first: Any, second: Any) -> Any:
     c, d = np.uint64(second) & low, np.uint64(second) >> half
     k, m = np.uint64(key) & low, np.uint64(key) >> half
     for _ in range(10):
-        one, other = np.uint64(0xD2511F53) * a, np.uint64(0xCD9E8D57) * c
-        a, b, c, d = (other >> half) ^ b ^ k, other & low, (one >> half) ^ d ^ m, one & low
+        of_a, of_c = np.uint64(0xD2511F53) * a, np.uint64(0xCD9E8D57) * c
+        a, b, c, d = (of_c >> half) ^ b ^ k, of_c & low, (of_a >> half) ^ d ^ m, of_a & low
         k, m = (k + np.uint64(0x9E3779B9)) & low, (m + np.uint64(0xBB67AE85)) & low
     return (a << half) | b
 
 
-def ws_random(seed: int, step: int, call: int, vertex: int, count: int) -> Any:
-    """Return a random number from 0 to less than 1, a multiple of 2**-53.
+def drawn_bits(seed: int, step: int, call: int, vertex: int, count: int) -> Any:
+    """Return the 64 random bits of a draw.
 
     Parameters
     ----------
@@ -78,12 +78,26 @@ def ws_random(seed: int, step: int, call: int, vertex: int, count: int) -> Any:
 
     Returns
     -------
+    uint64
+    """
+    place = (np.uint64(call) << np.uint64(48)) | np.uint64(vertex)
+    times = (np.uint64(step) << np.uint64(32)) | (np.uint64(count) & np.uint64(0xFFFFFFFF))
+    return philox(seed, place, times)
+
+
+def ws_random(seed: int, step: int, call: int, vertex: int, count: int) -> Any:
+    """Return a random number from 0 to less than 1, a multiple of 2**-53.
+
+    Parameters
+    ----------
+    seed, step, call, vertex, count : int
+        As for `drawn_bits`.
+
+    Returns
+    -------
     float64
     """
-    word = np.uint64(32)
-    place = (np.uint64(call) << np.uint64(48)) | np.uint64(vertex)
-    times = (np.uint64(step) << word) | (np.uint64(count) & np.uint64(0xFFFFFFFF))
-    bits = philox(seed, place, times) >> np.uint64(11)
+    bits = drawn_bits(seed, step, call, vertex, count) >> np.uint64(11)
     return np.float64(bits) * 1.1102230246251565e-16
 
 
@@ -93,7 +107,7 @@ def ws_random_integer(seed: int, step: int, call: int, vertex: int, count: int, 
     Parameters
     ----------
     seed, step, call, vertex, count : int
-        As for `ws_random`.
+        As for `drawn_bits`.
     end : int
 
     Returns
@@ -101,11 +115,8 @@ def ws_random_integer(seed: int, step: int, call: int, vertex: int, count: int, 
     int64
         The remainder of 64 random bits, so that two probabilities differ by less than 2**-64.
     """
-    word = np.uint64(32)
-    place = (np.uint64(call) << np.uint64(48)) | np.uint64(vertex)
-    times = (np.uint64(step) << word) | (np.uint64(count) & np.uint64(0xFFFFFFFF))
     least = max(np.int64(end), np.int64(1))
-    return np.int64(philox(seed, place, times) % np.uint64(least))
+    return np.int64(drawn_bits(seed, step, call, vertex, count) % np.uint64(least))
 
 
 FUNCTIONS = {"random": ws_random, "random_integer": ws_random_integer}

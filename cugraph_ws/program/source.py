@@ -13,7 +13,7 @@ import difflib
 import inspect
 import math
 import types
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
@@ -25,7 +25,7 @@ from cugraph_ws.errors import ProgramError
 from cugraph_ws.program.randomness import DRAWING, FUNCTIONS, is_draw, misuse, with_draws
 from cugraph_ws.runtime.parsing import parse
 
-__all__ = ["FunctionSource", "class_names", "draws", "read_function"]
+__all__ = ["FunctionSource", "class_names", "draws", "plain_function", "read_function"]
 
 BUILTINS = {
     "abs", "bool", "divmod", "float", "int", "len", "max", "min", "pow", "range", "round",
@@ -234,6 +234,26 @@ def _parse(function: Callable[..., Any], owner: str) -> tuple[ast.FunctionDef, i
         )
     ast.increment_lineno(node, first_line - 2)
     return node, first_line, filename
+
+
+def plain_function(
+    definitions: Sequence[tuple[str, ast.FunctionDef]], **names: Any
+) -> Callable[..., Any]:
+    """Compile definitions as plain Python, with the user's file and lines; return the function of the last one.
+
+    Parameters
+    ----------
+    definitions : sequence of (str, FunctionDef)
+        Files and definitions, helpers first, as `FunctionSource.definitions`.
+    **names
+        What they may read besides each other, `math` and `np`.
+    """
+    space: dict[str, Any] = {"math": math, "np": np, **names}
+    for file, definition in definitions:
+        tree = ast.fix_missing_locations(ast.Module([definition], []))
+        exec(compile(tree, file, "exec"), space)  # noqa: S102 - the reader here has checked the text
+    plain: Callable[..., Any] = space[definitions[-1][1].name]
+    return plain
 
 
 def draws(function: Any, owner: str) -> bool:

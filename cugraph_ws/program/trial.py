@@ -7,7 +7,6 @@ is declared to be.  A few values prove nothing: `ws.check` compares whole runs.
 
 from __future__ import annotations
 
-import ast
 import itertools
 import math
 import traceback
@@ -24,6 +23,7 @@ from cugraph_ws.program.inference import Inference
 from cugraph_ws.program.infinity import INFINITY, STORED
 from cugraph_ws.program.lists import Messages
 from cugraph_ws.program.randomness import DRAWING, NUMBER
+from cugraph_ws.program.source import plain_function
 from cugraph_ws.program.vertex_program import VertexProgram
 
 __all__ = ["MESSAGES", "Trial", "wide"]
@@ -76,11 +76,7 @@ class Trial:
         for name, source in program.sources.items():
             # What the user wrote has no generator.
             if NUMBER in program.constants and name in DRAWING:
-                space: dict[str, Any] = {"math": math, "np": np}
-                for file, definition in source.definitions:
-                    tree = ast.fix_missing_locations(ast.Module([definition], []))
-                    exec(compile(tree, file, "exec"), space)  # noqa: S102 - checked by `cugraph_ws.program.source`
-                plain[name] = space[f"user_{name}"]
+                plain[name] = plain_function(source.definitions)
         self.functions = {
             name: limited(
                 plain[name],

@@ -369,8 +369,8 @@ def test_known_answers_of_the_generator() -> None:
     ]
     for counter, key, words_expected in vectors:
         a, b, c, d = counter
-        found = philox(np.uint64(key), np.uint64(a | b << 32), np.uint64(c | d << 32))
-        assert f"{int(found):016x}" == words_expected.replace(" ", "")
+        drawn = philox(np.uint64(key), np.uint64(a | b << 32), np.uint64(c | d << 32))
+        assert f"{int(drawn):016x}" == words_expected.replace(" ", "")
         assert [f"{word:08x}" for word in words(key, counter)[:2]] == words_expected.split()
 
 
