@@ -67,6 +67,7 @@ from cugraph_ws.program.jumps import at, greatest_at, least_at, sum_at
 from cugraph_ws.program.lists import mode
 from cugraph_ws.program.phases import Phases, phase, phases
 from cugraph_ws.program.vertex_program import VertexProgram
+from cugraph_ws.program.walk_program import WalkProgram, walk
 from cugraph_ws.suggestions import did_you_mean as _did_you_mean
 
 __version__ = "0.1.0"
@@ -93,6 +94,7 @@ __all__ = [
     "ProgramError",
     "Result",
     "VertexProgram",
+    "WalkProgram",
     "WorkerLostError",
     "aggregate",
     "any_message",
@@ -143,6 +145,7 @@ __all__ = [
     "vertex_program",
     "vertex_set",
     "vertex_value",
+    "walk",
 ]
 __all__ += [name for name in vars(_public) if not name.startswith("_")]
 

@@ -30,6 +30,7 @@ from cugraph_ws.algorithms.pagerank import *
 from cugraph_ws.algorithms.paths import *
 from cugraph_ws.algorithms.personalized_pagerank import *
 from cugraph_ws.algorithms.projection import *
+from cugraph_ws.algorithms.random_walks import *
 from cugraph_ws.algorithms.reachable import *
 from cugraph_ws.algorithms.similarity import *
 from cugraph_ws.algorithms.spanning_tree import *

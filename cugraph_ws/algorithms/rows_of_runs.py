@@ -27,6 +27,7 @@ from cugraph_ws.algorithms.louvain import Louvain
 from cugraph_ws.algorithms.matching import MaximalBipartiteMatching
 from cugraph_ws.algorithms.multi_source import MultiSource
 from cugraph_ws.algorithms.personalized_pagerank import PersonalizedPageRank
+from cugraph_ws.algorithms.random_walks import node2vec, uniform
 from cugraph_ws.algorithms.registry import ALGORITHMS
 from cugraph_ws.algorithms.similarity import Similarity
 from cugraph_ws.algorithms.spanning_tree import SpanningForest
@@ -41,14 +42,24 @@ from cugraph_ws.execution.options import Options
 from cugraph_ws.execution.phased_loop import PhasedLoop
 from cugraph_ws.execution.run_memory import lists_messages
 from cugraph_ws.execution.vertex_loop import VertexLoop
+from cugraph_ws.execution.walk_loop import WalkLoop
 from cugraph_ws.program.edge_program import EdgeProgram
 from cugraph_ws.program.phases import Phases
 from cugraph_ws.program.vertex_program import VertexProgram
+from cugraph_ws.program.walk_program import WalkProgram
 
 __all__ = ["FUNCTIONS", "lists_messages", "loop_of"]
 
 _EIGENVECTOR: Any = EigenvectorCentrality  # type checkers see the classes that they are made from
 _CIRCUIT: Any = Circuit
+
+_LENGTH = 80  # of walks, if nothing is said
+
+
+def _walks(program: WalkProgram, starts: int) -> WalkLoop:
+    """Return the loop of walks from a number of starts."""
+    return WalkLoop(program, {"starts": range(starts), "length": _LENGTH}, Options())
+
 
 # What each function that is no program runs with its defaults, given a number of sources.
 FUNCTIONS: dict[str, Callable[[int], Any]] = {
@@ -90,8 +101,10 @@ FUNCTIONS: dict[str, Callable[[int], Any]] = {
     "modularity": lambda _: SimpleNamespace(memory=community_memory),
     "multi_source_bfs": lambda count: MultiSource(BFS, "start", range(count)),
     "multi_source_sssp": lambda count: MultiSource(SSSP, "start", range(count)),
+    "node2vec_walks": lambda count: _walks(node2vec, count),
     "overlap": lambda _: Similarity("overlap"),
     "personalized_pagerank": lambda count: PersonalizedPageRank(range(count)),
+    "random_walks": lambda count: _walks(uniform, count),
     "reciprocity": lambda _: ROWS["neighbours"],
     "sorensen": lambda _: Similarity("sorensen"),
     "strongly_connected_components": lambda _: StronglyConnectedComponents(),
@@ -108,7 +121,7 @@ def loop_of(program: Any, sources: int) -> Any:
 
     Parameters
     ----------
-    program : callable, str, VertexProgram, EdgeProgram, Phases or Loop
+    program : callable, str, VertexProgram, EdgeProgram, WalkProgram, Phases or Loop
     sources : int
         Number of starts, seeds or sources of a function.
 
@@ -133,6 +146,8 @@ def loop_of(program: Any, sources: int) -> Any:
         return PhasedLoop(program, {}, Options())
     if isinstance(program, EdgeProgram):
         return EdgeLoop(program, {}, Options())
+    if isinstance(program, WalkProgram):
+        return _walks(program, sources)
     if not callable(getattr(program, "memory", None)):
         raise InputError(
             f"program={shown(program)} is neither a function that runs on a graph, nor a vertex program, nor a "

@@ -40,12 +40,14 @@ from cugraph_ws.execution.stall import IDLE_SUPERSTEPS
 from cugraph_ws.execution.stop_requests import HeldInterrupts, StopRequests, StopVote
 from cugraph_ws.execution.trace import Trace
 from cugraph_ws.execution.vertex_loop import VertexLoop
+from cugraph_ws.execution.walk_loop import WalkLoop
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.graph import Graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.program.edge_program import EdgeProgram
 from cugraph_ws.program.phases import Phases
 from cugraph_ws.program.vertex_program import VertexProgram
+from cugraph_ws.program.walk_program import WalkProgram
 from cugraph_ws.runtime.device import device
 from cugraph_ws.runtime.dispatch import provider
 from cugraph_ws.runtime.looks import StepAbandoned, watched_by, without_looks
@@ -58,7 +60,9 @@ LONG = 10.0  # seconds after which a run of a user's program without a limit is 
 
 
 def run_on(
-    program: VertexProgram | Loop | type[Any], graph: GraphView[FrameT], **arguments: Any
+    program: VertexProgram | WalkProgram | Loop | type[Any],
+    graph: GraphView[FrameT],
+    **arguments: Any,
 ) -> Result[FrameT]:
     """Run one of the library's programs or loops on a graph that is built; see `run`.
 
@@ -85,7 +89,7 @@ def run_on(
 
 
 def loop_of(
-    program: VertexProgram | EdgeProgram | Phases | Loop | type[Any],
+    program: VertexProgram | EdgeProgram | WalkProgram | Phases | Loop | type[Any],
     options: Options,
     parameters: dict[str, Any],
 ) -> Loop:
@@ -93,7 +97,7 @@ def loop_of(
 
     Parameters
     ----------
-    program : VertexProgram, EdgeProgram, Phases or Loop
+    program : VertexProgram, EdgeProgram, WalkProgram, Phases or Loop
     options : Options
     parameters : dict
         The program's own, by name.
@@ -109,6 +113,8 @@ def loop_of(
         return PhasedLoop(program, parameters, options)
     if isinstance(program, EdgeProgram):
         return EdgeLoop(program, parameters, options)
+    if isinstance(program, WalkProgram):
+        return WalkLoop(program, parameters, options)
     if refused := [*options.for_programs()]:
         raise InputError(
             f"{', '.join(refused)}: {program.name} has a loop of its own, to which options for programs do "

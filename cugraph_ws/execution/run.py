@@ -22,6 +22,7 @@ from cugraph_ws.program.conventions import columns_read, names_columns, reads_we
 from cugraph_ws.program.edge_program import EdgeProgram
 from cugraph_ws.program.phases import Phases
 from cugraph_ws.program.vertex_program import VertexProgram
+from cugraph_ws.program.walk_program import WalkProgram
 
 if TYPE_CHECKING:
     import os
@@ -35,7 +36,7 @@ __all__ = ["program_graph", "run"]
 @names_columns
 @accepts_dask_frames
 def run(
-    program: VertexProgram | EdgeProgram | Phases | Loop | type[Any],
+    program: VertexProgram | EdgeProgram | WalkProgram | Phases | Loop | type[Any],
     graph: GraphView[FrameT] | FrameT,
     *,
     source_column: str | list[str] = "source",
@@ -58,10 +59,10 @@ def run(
 
     Parameters
     ----------
-    program : VertexProgram, EdgeProgram, Phases or Loop
-        A class decorated with `ws.vertex_program` or `ws.edge_program`, several vertex programs
-        combined by `ws.phases`, or an algorithm with its own loop.  To mypy a program is the decorated
-        class; to Pyright it is a `VertexProgram`.
+    program : VertexProgram, EdgeProgram, WalkProgram, Phases or Loop
+        A class decorated with `ws.vertex_program` or `ws.edge_program`, a function decorated with `ws.walk`,
+        several vertex programs combined by `ws.phases`, or an algorithm with its own loop.  To mypy a program
+        is the decorated class; to Pyright it is a `VertexProgram`.
     graph : Graph or DataFrame
         The graph, or an edge frame.
     source_column, destination_column : str or list of str
@@ -102,7 +103,8 @@ def run(
     **parameters : Any
         The program's own parameters, vertex values and vertex sets, by name; unknown names are
         errors.  For an edge program also `pairs`, a frame with the columns `first` and `second`; by
-        default its values are computed for all pairs of neighbours.
+        default its values are computed for all pairs of neighbours.  For a walk also `length`, the most steps;
+        `starts`, the ids where walks begin, by default those of all vertices; and `seed`.
 
     Returns
     -------
@@ -129,8 +131,8 @@ def run(
         engine=engine, max_iter=max_iter, tol=tol, predecessors=predecessors, plan=plan,
         progress=progress, timeout=timeout, checkpoint=checkpoint, every=every, resume=resume,
     )  # fmt: skip
-    if not isinstance(program, (VertexProgram, EdgeProgram, Phases, Loop)):
-        if isinstance(graph, (VertexProgram, EdgeProgram, Phases, Loop)):
+    if not isinstance(program, (VertexProgram, EdgeProgram, WalkProgram, Phases, Loop)):
+        if isinstance(graph, (VertexProgram, EdgeProgram, WalkProgram, Phases, Loop)):
             raise InputError("run takes the program first, then the graph: exchange the two")
         if isinstance(program, str):
             raise InputError(
@@ -153,7 +155,7 @@ def run(
 
 
 def program_graph(
-    program: VertexProgram | EdgeProgram | Phases | Loop,
+    program: VertexProgram | EdgeProgram | WalkProgram | Phases | Loop,
     graph: Any,
     source_column: Any,
     destination_column: Any,
@@ -164,7 +166,7 @@ def program_graph(
 
     Parameters
     ----------
-    program : VertexProgram, EdgeProgram, Phases or Loop
+    program : VertexProgram, EdgeProgram, WalkProgram, Phases or Loop
     graph : Graph or DataFrame
     source_column, destination_column, weight_column, directed
         As in `run`.

@@ -55,7 +55,16 @@ REPLACED = {
     "__future__",
     *(
         f"cugraph_ws.kernels.cpu.{name}"
-        for name in (*LOOPS, *EDGE_STATE, LISTS, "interface", "pair_interface", "jit")
+        for name in (
+            *LOOPS,
+            *EDGE_STATE,
+            LISTS,
+            "interface",
+            "pair_interface",
+            "walk_interface",
+            "walk_rows",
+            "jit",
+        )
     ),
 }
 

@@ -19,6 +19,7 @@ from cugraph_ws.program.declarations import Constant
 from cugraph_ws.program.edge_program import EdgeProgram
 from cugraph_ws.program.phases import Phases, programs_of
 from cugraph_ws.program.vertex_program import VertexProgram
+from cugraph_ws.program.walk_program import WalkProgram
 
 __all__ = [
     "columns_read",
@@ -31,7 +32,7 @@ __all__ = [
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-PROGRAMS = (VertexProgram, EdgeProgram)
+PROGRAMS = (VertexProgram, EdgeProgram, WalkProgram)
 COLUMNS = ("source", "destination", "weight")
 
 
@@ -40,7 +41,7 @@ def reads_weights(program: Any) -> bool:
 
     Parameters
     ----------
-    program : VertexProgram, EdgeProgram, Phases or Loop
+    program : VertexProgram, EdgeProgram, WalkProgram, Phases or Loop
 
     Returns
     -------
@@ -52,7 +53,7 @@ def reads_weights(program: Any) -> bool:
     return bool(getattr(program, "reads_weights", False))
 
 
-def _adds_weights(program: VertexProgram | EdgeProgram) -> bool:
+def _adds_weights(program: VertexProgram | EdgeProgram | WalkProgram) -> bool:
     """Return whether a program has constants that are sums of weights."""
     kinds = program.constants.values()
     return any(
@@ -60,12 +61,14 @@ def _adds_weights(program: VertexProgram | EdgeProgram) -> bool:
     )
 
 
-def needs_weight(program: VertexProgram | EdgeProgram, columns: Iterable[Any]) -> bool:
+def needs_weight(
+    program: VertexProgram | EdgeProgram | WalkProgram, columns: Iterable[Any]
+) -> bool:
     """Return whether a program needs a weight besides the columns that it declares by name.
 
     Parameters
     ----------
-    program : VertexProgram or EdgeProgram
+    program : VertexProgram, EdgeProgram or WalkProgram
     columns : iterable of str
         Columns of an edge frame.
 
@@ -86,7 +89,7 @@ def columns_read(program: Any, frame: Any, weight: Any, *ids: Any) -> tuple[Any,
 
     Parameters
     ----------
-    program : VertexProgram, EdgeProgram, Phases or Loop
+    program : VertexProgram, EdgeProgram, WalkProgram, Phases or Loop
     frame : frame
         A frame of edges.
     weight : str or None

@@ -11,6 +11,7 @@ from cugraph_ws.errors import InputError, ProgramError
 from cugraph_ws.program.declarations import Edge, Jump, ScalarType, State, VertexNumber, VertexSet
 from cugraph_ws.program.edge_program import EdgeProgram
 from cugraph_ws.program.vertex_program import Norm, VertexProgram
+from cugraph_ws.program.walk_program import WalkProgram
 
 __all__ = ["Phase", "PhaseDirection", "Phases", "phase", "phases", "programs_of"]
 
@@ -237,10 +238,10 @@ def phases(
 
 
 def programs_of(program: Any) -> tuple[Any, ...]:
-    """Return the vertex or edge programs in the first argument of `run`: one, several, or none in a loop."""
+    """Return the programs in the first argument of `run`: one, several, or none in a loop."""
     if isinstance(program, Phases):
         return program.programs
-    return (program,) if isinstance(program, (VertexProgram, EdgeProgram)) else ()
+    return (program,) if isinstance(program, (VertexProgram, EdgeProgram, WalkProgram)) else ()
 
 
 def _named(members: list[Phase]) -> list[Phase]:

@@ -143,6 +143,7 @@ def read_function(
     attributes: dict[str, Collection[str]] | None = None,
     callers: tuple[Callable[..., Any], ...] = (),
     drawing: tuple[str, int] | None = None,
+    rewrite: Callable[[ast.FunctionDef, Callable[..., NoReturn]], Collection[str]] | None = None,
 ) -> FunctionSource:
     """Read the source of `function`, check it, and make it self-contained.
 
@@ -160,6 +161,9 @@ def read_function(
         The functions from which it is called, to refuse recursion.
     drawing : tuple of str and int, optional
         For a function that may draw random numbers: the arguments of `with_draws`.
+    rewrite : callable, optional
+        Changes the function's definition, and returns the names that it then reads and that the text does
+        not define; its other argument raises an error for a node.
 
     Returns
     -------
@@ -178,6 +182,8 @@ def read_function(
         if wrong is not None:
             reader.fail(*wrong)
         with_draws(node, *drawing)
+    if rewrite is not None:
+        reader.given = frozenset(rewrite(node, reader.fail))
     parameters = tuple(argument.arg for argument in node.args.args)
     reader.callers = (*callers, function)
     reader.refuse_side_effects(node)
@@ -336,6 +342,7 @@ class _Reader:
         self.line = line
         self.new_name = new_name
         self.callers: tuple[Callable[..., Any], ...] = (function,)
+        self.given: frozenset[str] = frozenset()  # names that are left as they are
         try:
             closure = inspect.getclosurevars(function)
         except ValueError:  # an empty cell
@@ -484,7 +491,7 @@ class _Reader:
         function.returns = None
         for argument in function.args.args:
             argument.annotation = None
-        local = {argument.arg for argument in function.args.args}
+        local = self.given | {argument.arg for argument in function.args.args}
         local |= {
             node.id
             for node in ast.walk(function)
@@ -538,7 +545,7 @@ class _Reader:
         assert isinstance(self.function, types.FunctionType)
         self.captured.append(Captured(self.function, name, attribute, value))
 
-    def module_attribute(self, node: ast.Attribute, local: set[str]) -> ast.expr | None:
+    def module_attribute(self, node: ast.Attribute, local: Collection[str]) -> ast.expr | None:
         """Resolve `module.attribute`; None if the base is not a module."""
         if not isinstance(node.value, ast.Name) or node.value.id in local:
             return None

@@ -142,7 +142,9 @@ class EmulatedDevice:
             # Here modules have namespaces of their own; on a GPU they share that of the written text.
             twice = defined_twice(write())
             assert not twice, f"{name} defines more than once: {sorted(twice)}"
-            served = dict.fromkeys(("interface", "pair_interface"), load(interface))
+            served = dict.fromkeys(
+                ("interface", "pair_interface", "walk_interface"), load(interface)
+            )
             space: dict[str, Any] = {}
             for loop in loops:
                 space |= load(kernel_file("cuda", loop), served)

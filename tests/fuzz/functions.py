@@ -413,6 +413,11 @@ CALLS = (
     ),
     Call(ws.edge_betweenness_centrality, _sampled, near=True),
     Call(ws.closeness_centrality, _near_vertices, near=True),
+    Call(ws.random_walks, lambda p: {"starts": p.ids(9), "length": p.one_of(0, 1, 8), "seed": 3}),
+    Call(
+        ws.node2vec_walks,
+        lambda p: {"starts": p.ids(9), "length": 5, "p": p.one_of(0.5, 1.0, 4.0), "q": p.one_of(0.5, 2.0)},
+    ),
     Call(ws.harmonic_centrality, _near_vertices, near=True),
     Call(
         ws.degree,
