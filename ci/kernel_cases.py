@@ -79,7 +79,7 @@ CALLED = (
 
 def cases() -> list[Case]:
     """Return all calls, each over graphs that no other call has used."""
-    return [*_builds(), *_loops(), *_programs(), *_edge_programs()]
+    return [*_builds(), *_loops(), *_programs(), *_edge_programs(), *_walks()]
 
 
 def wide_cases() -> list[Case]:
@@ -557,4 +557,19 @@ def _edge_programs() -> list[Case]:
         )
         for program in EDGE_ZOO
         for which in ({}, {"pairs": pairs})
+    ]
+
+
+# -------------------------------------------------------------------------------------------- walks
+
+
+def _walks() -> list[Case]:
+    """Return runs of the library's walks, by weights of every type."""
+    edges = random_edges(8, 16, seed=5)
+    frame = pd.DataFrame({"source": edges.source, "destination": edges.destination})
+    walks = {"starts": None, "length": 2, "engine": "cuda"}
+    return [
+        ("", partial(function, given, **walks))
+        for function in (ws.random_walks, ws.node2vec_walks)
+        for given in (frame, *(frame.assign(weight=edges.weight.astype(kind)) for kind in NUMBERS))
     ]

@@ -72,7 +72,7 @@ def weighted_node2vec(walker, edges, p=1.0, q=1.0):  # type: ignore[no-untyped-d
     columns="walk, step, vertex",
     weights="read",
     checkpoints="nowhere",
-    example=lambda ids: {"starts": [ids[0], ids[1]], "length": 4},
+    example=lambda ids: {"starts": [*ids[:4], *ids[:4]], "length": 4},
     note="Uniform, or in proportion to weights.",
 )
 @accepts_dask_frames
@@ -140,7 +140,7 @@ def random_walks(
     columns="walk, step, vertex",
     weights="read",
     checkpoints="nowhere",
-    example=lambda ids: {"starts": [ids[0], ids[1]], "length": 4, "p": 0.5, "q": 2.0},
+    example=lambda ids: {"starts": [*ids[:4], *ids[:4]], "length": 4, "p": 0.5, "q": 2.0},
     note="Of second order, for embeddings.",
 )
 @accepts_dask_frames

@@ -23,6 +23,7 @@ from cugraph_ws.arguments import check_count, shown
 from cugraph_ws.contract import choose_engine
 from cugraph_ws.errors import EngineError, InputError, ProgramError
 from cugraph_ws.execution.check_edges import compare_pairs
+from cugraph_ws.execution.check_walks import compare_walks
 from cugraph_ws.execution.dask_frames import is_on_cluster
 from cugraph_ws.execution.options import Options, Plan
 from cugraph_ws.execution.partitioned_loop import PartitionedLoop
@@ -42,6 +43,7 @@ from cugraph_ws.program.inference import Inference
 from cugraph_ws.program.phases import Phases, programs_of
 from cugraph_ws.program.trial import Trial
 from cugraph_ws.program.vertex_program import VertexProgram
+from cugraph_ws.program.walk_program import WalkProgram
 from cugraph_ws.runtime.arrays import as_host
 
 __all__ = ["CheckReport", "Difference", "check"]
@@ -138,7 +140,7 @@ class CheckReport:
 
 
 def check(
-    program: VertexProgram | Phases | EdgeProgram | type[Any],
+    program: VertexProgram | Phases | EdgeProgram | WalkProgram | type[Any],
     graph: Graph[FrameT] | FrameT,
     *,
     source_column: str | list[str] = "source",
@@ -153,8 +155,9 @@ def check(
 
     Parameters
     ----------
-    program : VertexProgram, Phases or EdgeProgram
-        A class decorated with `ws.vertex_program` or `ws.edge_program`, or a result of `ws.phases`.
+    program : VertexProgram, Phases, EdgeProgram or WalkProgram
+        A class decorated with `ws.vertex_program` or `ws.edge_program`, a function decorated with `ws.walk`,
+        or a result of `ws.phases`.
     graph : Graph or DataFrame
         The graph, or an edge frame.
     source_column, destination_column, weight_column, directed
@@ -163,7 +166,8 @@ def check(
         Maximum number of supersteps; by default the program's own, else 200.
     max_edges : int
         If the graph has more edges, a sample of it is checked: vertices around those given as
-        arguments, and the edges between them.  For an edge program, the most pairs compared.
+        arguments, and the edges between them.  For an edge program, the most pairs compared;
+        for a walk, the most steps, of the first walkers.
     **parameters : Any
         The program's own parameters, as for `run`.
 
@@ -180,7 +184,7 @@ def check(
     ProgramError
         If the program is invalid, or the reference computes a number that its field cannot hold.
     """
-    if not isinstance(program, (VertexProgram, Phases, EdgeProgram)):
+    if not isinstance(program, (VertexProgram, Phases, EdgeProgram, WalkProgram)):
         raise InputError(
             f"program={shown(program)} is not a program; give a class decorated with @ws.vertex_program"
         )
@@ -196,8 +200,8 @@ def check(
     whole_graph = program_graph(
         program, graph, source_column, destination_column, weight_column, directed
     )
-    if isinstance(program, EdgeProgram):
-        return _check_edges(program, whole_graph, parameters, max_iter, max_edges)
+    if isinstance(program, (EdgeProgram, WalkProgram)):
+        return _check_at_once(program, whole_graph, parameters, max_iter, max_edges)
     bound = [part.bound for part in _bound_parts(program, whole_graph, parameters)]
     sampled = whole_graph.number_of_arcs > max_edges
     names = np.arange(whole_graph.number_of_vertices)
@@ -207,13 +211,16 @@ def check(
     return _Check(program, whole_graph, tried, arguments, names, max_iter, sampled=sampled).run()
 
 
-def _check_edges(
-    program: EdgeProgram, graph: Any, parameters: Any, max_iter: Any, most: int
+def _check_at_once(
+    program: EdgeProgram | WalkProgram, graph: Any, parameters: Any, max_iter: Any, most: int
 ) -> CheckReport:
-    """Compare the runs of an edge program, which is done in one superstep."""
+    """Compare the runs of an edge program or a walk, which has no supersteps."""
     if max_iter is not None:
         raise InputError(f"max_iter={max_iter}: {program.name} has no supersteps; leave it out")
-    comparison = compare_pairs(program.current(), graph, parameters, most)
+    if isinstance(program, WalkProgram):
+        comparison = compare_walks(program.current(), graph, parameters, most)
+    else:
+        comparison = compare_pairs(program.current(), graph, parameters, most)
     return CheckReport(
         program=program.name,
         vertices=graph.number_of_vertices,

@@ -46,6 +46,7 @@ class WalkLoop(Loop):
     by_vertex = False
     ends_within_steps = True
     checkpoints = "none"
+    most_steps: int | None = None  # of the first walkers alone, for `ws.check`
 
     def __init__(
         self, program: WalkProgram, arguments: Mapping[str, Any], options: Options
@@ -88,6 +89,9 @@ class WalkLoop(Loop):
         else:
             given = [self._starts] if is_one_vertex(self._starts) else self._starts
             starts = xp.asarray(graph.numbers(given, "starts", on_device=on_device))
+        self.starts_given = len(starts)
+        if self.most_steps is not None:
+            starts = starts[: max(1, self.most_steps // max(self._length, 1))]
         backend = loops("walks", on_device=on_device)
         self._walkers = backend.Walkers(
             bound, graph, starts, self._length, self._seed, plain=self._plain
@@ -122,9 +126,14 @@ class WalkLoop(Loop):
         left = len(self._pieces) - self._done
         return Step(left and len(walkers), taken, direction="walk", filter="all")
 
+    @property
+    def paths(self) -> Array:
+        """The number of the vertex before each step and after the last, by step and walker; -1 after an end."""
+        return self._walkers.paths
+
     def arrays(self) -> dict[str, Array]:
         """Return the number of each walk and step, and the number of the vertex."""
-        xp, paths = self._xp, self._walkers.paths
+        xp, paths = self._xp, self.paths
         if not self.converged:  # the step may have been abandoned
             walkers, steps = self._pieces[self._done]
             paths[steps.start + 1 : steps.stop + 1, walkers.start : walkers.stop] = -1

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from clusters import workers
 from emulator.device import emulated
 from reference_walks import philox, walk
 
@@ -315,3 +316,35 @@ def test_help_says_what_a_run_takes() -> None:
     with pytest.raises(TypeError, match="is a program, not a function"):
         uniform(None, None)
     assert ws.random_walks(FRAME, None, 0).walk.tolist() == list(range(VERTICES))
+
+
+def test_check_compares_every_engine_with_the_plain_function(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    given = {"starts": [0, 1, 2], "length": 5, "seed": 2}
+    with emulated():
+        report = ws.check(second_order, FRAME, **given)
+    assert report
+    assert report.configurations == ["engine='cpu', one thread", "engine='cpu'", "engine='cuda'"]
+    assert ws.check(second_order, FRAME, max_edges=5, **given).sampled
+    # A function that is not one of its arguments differs from itself.
+    monkeypatch.setitem(second_order.functions, "next_edge", lambda walker, edges, *_: 0)
+    report = ws.check(second_order, FRAME, **given)
+    assert not report
+    assert report.differences[0].field == "vertex"
+
+
+def test_one_worker_walks_and_several_do_not() -> None:
+    import dask.dataframe as dd
+
+    given = {"starts": IDS[[0, 4]], "length": 6, "seed": 1}
+    expected = ws.random_walks(NAMED, **given)
+    frame = dd.from_pandas(NAMED, npartitions=2, sort=False)
+    with workers(2):
+        held = ws.Graph(frame, spread="one")
+        found = ws.random_walks(held, **given).compute().reset_index(drop=True)
+        pd.testing.assert_frame_equal(found, expected)
+        own = ws.run(second_order, held, **given).frame.compute()
+        assert paths(own) == paths(ws.run(second_order, NAMED, **given).frame)
+        with pytest.raises(ws.InputError, match=r"spread over 2 workers.*spread='one'"):
+            ws.random_walks(ws.Graph(frame, spread="parts"), **given)
