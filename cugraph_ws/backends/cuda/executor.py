@@ -356,7 +356,7 @@ class CudaExecutor:
         return (
             tuple(part.csc), self._edges, state, fresh, self._constants,
             (self._outboxes[now], self._outboxes[after]), (self._flags[now], self._flags[after]),
-            self._bound.values, self._sums, self._control, tallies, self._records, norm, tol,
+            self._bound.values, self._sums, self._control, (tallies, self._records, norm, tol),
         )  # fmt: skip
 
     def superstep(self, choice: Choice, sums: npt.NDArray[np.float64]) -> None:

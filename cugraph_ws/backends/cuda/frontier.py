@@ -258,7 +258,7 @@ class CudaFrontierExecutor(CudaExecutor):
             "superstep", *schedule.launch, schedule.shape, schedule.hubs,
             (graph.csc.offsets, graph.csc.indices), self._edges, state, state, self._constants,
             (nothing, nothing), tuple(self._flags), bound.values, self._sums, self._control,
-            self._tallies, self._records, 0, -1.0,
+            (self._tallies, self._records, 0, -1.0),
         )  # fmt: skip
         comparisons = [
             self._kernels.prepare(
