@@ -588,10 +588,10 @@ class CudaExecutor:
 
     def begin_trees(self) -> int:
         """Choose predecessors where a strictly better one exists; return how many are missing."""
-        values = (self._bound.values, self._sums, self._number)
+        program = (self._state, self._constants, self._bound.values, self._sums)
         self._trees = DeviceTrees(
-            self._device, self._part, self._kernels, self._state, self._constants,
-            self._edges, values, coded=has_codes(self._bound.types), forward=self._forward,
+            self._device, self._part, self._kernels, program, self._number, self._edges,
+            coded=has_codes(self._bound.types), forward=self._forward,
         )  # fmt: skip
         return self._trees.begin() if self._part.size else 0
 
