@@ -421,6 +421,11 @@ class CudaExecutor:
     def _state(self) -> tuple[Any, ...]:
         return self._states[self._now % len(self._states)]
 
+    @property
+    def _program(self) -> tuple[Any, ...]:
+        """The present state, and the constants, parameters and sums that the program reads."""
+        return self._state, self._constants, self._bound.values, self._sums
+
     def _report_on_host(self) -> list[npt.NDArray[np.int64]]:
         """Return control, lengths and records on the host; copied once per superstep."""
         if self._on_host is None:
@@ -588,9 +593,8 @@ class CudaExecutor:
 
     def begin_trees(self) -> int:
         """Choose predecessors where a strictly better one exists; return how many are missing."""
-        program = (self._state, self._constants, self._bound.values, self._sums)
         self._trees = DeviceTrees(
-            self._device, self._part, self._kernels, program, self._number, self._edges,
+            self._device, self._part, self._kernels, self._program, self._number, self._edges,
             coded=has_codes(self._bound.types), forward=self._forward,
         )  # fmt: skip
         return self._trees.begin() if self._part.size else 0
