@@ -22,7 +22,7 @@
 # Ended by SIGTERM, as by `timeout`, it ends what runs, and reports what that has done.
 #
 # Nothing is installed: PYTHON (python3 if not set) must be able to import cugraph_ws, CuPy, cuDF and
-# pytest.  cuGraph, compute-sanitizer and ncu are used where they are there.
+# pytest.  cuGraph and compute-sanitizer are used where they are there.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 exec ci/bench.sh stages "$@"

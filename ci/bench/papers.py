@@ -14,9 +14,6 @@ DENSE = ("CS", "HS", "NN", "PR")  # those whose supersteps read every edge
 OTHERS = ("ALL", "MS")  # methods of exchange that VR is compared with
 LARGE = 134_000_000  # edges of graphs that the paper calls large: their shards stayed on the host
 LAYOUTS = ("csc", "gshards", "windows")
-SLIDES = {
-    "virtual warps of 32": "28.2%, 34.5%", "gshards": "80.2%, 88.9%", "windows": "77.6%, 91.6%",
-}  # fmt: skip
 NONE = "–"
 
 Section = Mapping[str, Any]
@@ -66,7 +63,7 @@ def tables(report: Report) -> list[Table]:
     every = [
         useful_table(report), refinement_table(report),
         *(scaling_table(report, time) for time in ("supersteps", "call")), _graphs(report),
-        _speedups(report, "V", large=True), _speedups(report, "VI", large=False), _efficiency(report),
+        _speedups(report, "V", large=True), _speedups(report, "VI", large=False),
         _space(report), _breakdown(report),
     ]  # fmt: skip
     return [table for table in every if table.rows]
@@ -199,20 +196,6 @@ def _speedups(report: Report, number: str, *, large: bool) -> Table:
         f"Table {number}: speed-up of Warp Segmentation over Concatenated Windows, {size} graphs"
     )
     return Table(title, ["graph", *DENSE], rows)
-
-
-def _efficiency(report: Report) -> Table:
-    """Return the efficiency of loads, and the share of active lanes, of the kernels that gather."""
-    rows = []
-    for section in with_figure(report, "counters").values():
-        cells = {by: f"{loads:.1%}, {lanes:.1%}" for program, by, kernel, loads, lanes in section["figures"]["counters"]
-                 if program == "pagerank" and kernel != "fill_slots" and section["part"] == "loads"}  # fmt: skip
-        if cells:
-            rows.append([section["graph"], *(cells.get(name, NONE) for name in ("csc", *SLIDES))])
-    if rows:
-        rows.append(["CuSha's slides, average", NONE, *SLIDES.values()])
-    title = "CuSha's memory efficiency: bytes used of sectors loaded, lanes active"
-    return Table(title, ["graph", "csc", *SLIDES], rows)
 
 
 def _space(report: Report) -> Table:

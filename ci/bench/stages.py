@@ -46,8 +46,6 @@ BENCHES = (  # each in a separate child, so that each stays below the limit
     "bench-extrapolation",
     "bench-layouts",
     "bench-shards",
-    "bench-efficiency",
-    "bench-loads",
 )
 PARTS = (
     "build",

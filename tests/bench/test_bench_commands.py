@@ -543,32 +543,6 @@ class TestParts:
         rows = self.run("layouts", tmp_path)["figures"]["layouts"]
         assert [row[0] for row in rows] == ["csc", *["gshards"] * 3, *["windows"] * 3]
 
-    def test_nsight_compute(self, monkeypatch, capsys):
-        counters = of("gpu.counters")
-        monkeypatch.setattr(counters.shutil, "which", lambda name: None)
-        section = Section("loads", "tiny")
-        counters.counters(counters.LOADS, "tiny", section, 1)
-        assert "ncu is not in PATH" in capsys.readouterr().out
-        monkeypatch.setattr(counters.shutil, "which", lambda name: name)
-        said = "\n".join(
-            f"  {name} % {number}"
-            for name, number in zip(counters.METRICS, (64.0, 16), strict=True)
-        )
-
-        def run(command, **options):
-            refused = "windows" in command
-            return types.SimpleNamespace(
-                stdout="==ERROR== ERR_NVGPUCTRPERM" if refused else said, stderr=""
-            )
-
-        monkeypatch.setattr(counters.subprocess, "run", run)
-        counters.counters(counters.LOADS, "tiny", section, 1)
-        assert section.figures["counters"][0] == ["pagerank", "csc", "superstep", 0.64, 0.5]
-        assert [row[1] for row in section.tables[0]["rows"]] == [
-            "csc", "virtual warps of 32", "gshards",
-        ]  # fmt: skip
-        assert ["ERR_NVGPUCTRPERM" in error["error"] for error in section.errors] == [True, True]
-
 
 def test_output_of_parts_becomes_a_section():
     stages = of("stages")

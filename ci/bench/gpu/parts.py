@@ -10,7 +10,6 @@ from functools import partial
 
 from bench.forms import gpu_cases
 from bench.gpu import variants
-from bench.gpu.counters import EFFICIENCY, LOADS, counters
 from bench.gpu.supersteps import supersteps
 from bench.graphs import GENERATED, UNSEEN
 from bench.parts import Part, parser, read, sweep
@@ -28,8 +27,6 @@ PARTS = {
     "extrapolation": Part(variants.extrapolation, ("RM22", "road-like", "small-world-22", "cliques")),
     "layouts": Part(variants.layouts, ("RM22", "KR24", "RM33V335E")),
     "shards": Part(variants.shards, (*SMALL, "RM22", "road-like", "RM16V134E", "RM33V335E")),
-    "efficiency": Part(partial(counters, EFFICIENCY), ("RM22", "road-like"), by_name=True),
-    "loads": Part(partial(counters, LOADS), ("RM20", "RM22", "road-like"), by_name=True),
 }  # fmt: skip
 
 
