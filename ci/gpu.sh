@@ -16,7 +16,7 @@
 #                                      one GPU to several, on graphs of several sizes and densities;
 #                                      -peers: cuGraph's own beside ours; -large: from Parquet to ranks
 #                                      in Parquet
-#   ci/gpu.sh bench-schedules:KR24     one part of them, on one graph
+#   ci/gpu.sh bench-searches:KR24      one part of them, on one graph
 #   GPU_BENCH_DATA=FOLDER ci/gpu.sh bench-supersteps:data     on all edge lists of a folder
 #
 # Ended by SIGTERM, as by `timeout`, it ends what runs, and reports what that has done.

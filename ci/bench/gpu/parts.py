@@ -1,4 +1,4 @@
-"""The library on one GPU against cuGraph, cuSPARSE and virtual warps, on the same graphs.
+"""The library on one GPU against cuGraph, cuSPARSE and CuSha's layouts, on the same graphs.
 
 Graphs are made on the GPU from a seed, or read from edge lists.
 """
@@ -19,12 +19,9 @@ LARGE = ("RM22", "RM33V335E", "KR24", "road-like")
 SMALL = ("social-77K", "web-325K")
 PARTS = {
     "supersteps": Part(supersteps, (*SMALL, "RM100K", "RM20", *LARGE)),
-    "schedules": Part(variants.schedules, (*LARGE, "ER25V201E")),
     "frames": Part(partial(works, "frames"), ("RM20", *LARGE)),
     "known": Part(partial(works, "known"), ("KR20", "KR22", "grid")),
     "ranks": Part(partial(works, "ranks"), UNSEEN), "searches": Part(partial(works, "searches"), LARGE),
-    "frontiers": Part(variants.frontiers, ("RM22", "KR24", "road-like")),
-    "extrapolation": Part(variants.extrapolation, ("RM22", "road-like", "small-world-22", "cliques")),
     "layouts": Part(variants.layouts, ("RM22", "KR24", "RM33V335E")),
     "shards": Part(variants.shards, (*SMALL, "RM22", "road-like", "RM16V134E", "RM33V335E")),
 }  # fmt: skip

@@ -1,4 +1,4 @@
-"""The paper's eight programs on one GPU: their arguments, the bytes that they move, and their verification."""
+"""The paper's dense programs on one GPU: their arguments, the bytes that they move, and their verification."""
 
 from __future__ import annotations
 
@@ -66,10 +66,9 @@ def _values(case: Case, few: bool) -> Any:
 
 
 def entrant(
-    case: Case, work: Program, library: str, *, supersteps: int = SUPERSTEPS, each: bool = True,
-    **options: Any,
+    case: Case, work: Program, library: str, *, supersteps: int = SUPERSTEPS, **options: Any
 ) -> Entrant:  # fmt: skip
-    """Return a run of a program with fields of `ws.Plan`; its graph is built, and its arguments made, before.
+    """Return a run of a dense program with fields of `ws.Plan`; its graph is built, and its arguments made, before.
 
     Parameters
     ----------
@@ -78,9 +77,7 @@ def entrant(
     library : str
         Name of the entrant.
     supersteps : int
-        Of a dense program; others run to their end.
-    each : bool
-        Whether times, edges and bytes are those of a superstep, not of the run, and the call makes a frame.
+        Times, edges and bytes are those of one of them.
     **options : Any
     """
     graph, arguments = case.ours(work.weights), arguments_of(case, work)
@@ -90,33 +87,18 @@ def entrant(
             work.program, graph, predecessors=False, **arguments, **work.stop(supersteps),
             plan=ws.Plan(**options),
         )  # fmt: skip
-        return result, result.frame if each else None
+        return result, result.frame
 
     return Entrant(
-        library, run, lambda answer: verified(case, work, answer[0]),
+        library, run, lambda answer: verified(case, answer[0], work.name),
         alone=lambda answer: sum(answer[0].rows.milliseconds) / 1e3,
-        parts=lambda answer: answer[0].iterations if each else 1,
-        edges=lambda answer: edges_of(answer[0]) * (1 if each else answer[0].iterations),
-        moved=lambda answer: bytes_of(work, answer[0]) * (1 if each else answer[0].iterations),
+        parts=lambda answer: answer[0].iterations,
+        edges=lambda answer: edges_of(answer[0]), moved=lambda answer: bytes_of(work, answer[0]),
     )  # fmt: skip
 
 
-def verified(case: Case, work: Program, result: ws.Result) -> float | None:
-    """Verify a result by another method; raise if it is wrong."""
-    if work.dense:
-        return _verified_dense(case, result, work.name)
-    if work.name == "components":
-        proofs.labels(case, case.by_id(result.frame, "label", -1.0))
-    elif work.name == "widest path":
-        proofs.widths(case, case.by_id(result.frame, "width", 0.0))
-    else:
-        proofs.distances(
-            case, work.weights or "directed", case.by_id(result.frame, "distance", np.inf)
-        )
-    return None
-
-
-def _verified_dense(case: Case, result: ws.Result, program: str) -> float:
+def verified(case: Case, result: ws.Result, program: str) -> float:
+    """Verify a result by supersteps in float64; raise if it is wrong."""
     xp = case.xp
     fixed = xp.zeros(case.n, bool)
     if program == "circuit":

@@ -1,42 +1,24 @@
-"""Runs of the same program by options of this library: schedules, filters and directions, extrapolation, shards.
-
-A row of `PARTS` has the programs of a part of `bench gpu`, and the variants that take turns.
-* `schedules`: warp segmentation and virtual warps of 2 to 32 lanes, as in the Warp Segmentation paper;
-* `frontiers`: after Table 4 and Figures 11 and 12 of SIMD-X (Liu and Huang, USENIX ATC 2019), with one filter only,
-  without fusion, with one fixed direction;
-* `extrapolation`: PageRank with and without it;
-* `layouts`, `shards`: supersteps over the CSC, CuSha's G-Shards and its Concatenated Windows, by size of the shards and
-  by program, and what the layouts take.
-"""
+"""Supersteps over the CSC, CuSha's G-Shards and its Concatenated Windows, by size of the shards and by program."""
 
 from __future__ import annotations
 
-import statistics
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
 import cugraph_ws as ws
 from bench.forms import Case
 from bench.gpu.programs import DENSE, entrant
-from bench.graphs import HIGH_DIAMETER
-from bench.programs import PROGRAMS, Core, Routes
-from bench.timing import OURS, Entrant, Section, by_library, clocked, race
+from bench.programs import PROGRAMS
+from bench.timing import Entrant, Section, clocked, race
 
 LAYOUTS = ("csc", "gshards", "windows")
-LANES = (2, 4, 8, 16, 32)  # of virtual warps
 SHORT = {"pagerank": "PR", "heat": "HS", "circuit": "CS", "neural network": "NN"}
-TOLERANCES = (1e-6, 1e-9)
 SIZES = (
     24,
     48,
     96,
 )  # KiB of shared memory of a shard; shared memory and registers limit the blocks
-BOUNDS = {
-    "schedules": 1.05,  # of the time ÷ that of the case's best size of virtual warps
-    "frontiers": 1.02,  # of what the choice of a filter costs where the online filter would do
-    "extrapolation": 1.02,  # of the time by default ÷ the time without extrapolation
-}
 
 Options = Mapping[str, Any]
 
@@ -48,24 +30,7 @@ class Variants(NamedTuple):
     supersteps: int = 20
 
 
-PUSH = {"direction": "push"}
 VARIANTS = {
-    "schedules": Variants(
-        {OURS: {"method": "ws"}, **{f"virtual warps of {lanes}": {"method": f"vwc-{lanes}"} for lanes in LANES}}, 8
-    ),
-    "searches": Variants({
-        OURS: {}, "pushed": {**PUSH, "priorities": False},
-        "pushed, online filter": {**PUSH, "priorities": False, "filter": "online"},
-        "pushed, ballot filter": {**PUSH, "priorities": False, "filter": "ballot"},
-        "pulled": {"direction": "pull"}, "not fused": {"fused": False}, "by priority": PUSH,
-        "gathered": {"direction": "gather"},
-    }),
-    "called": Variants({  # programs that run by worklist pull: marked vertices gather
-        OURS: {}, "called": PUSH, "called, online filter": {**PUSH, "filter": "online"},
-        "called, ballot filter": {**PUSH, "filter": "ballot"}, "not fused": {"fused": False},
-        "all gather from active ones": {"direction": "pull"},
-    }),
-    "extrapolation": Variants({"plain": {"extrapolate": "never"}, OURS: {}, "always": {"extrapolate": "always"}}),
     "shards": Variants({layout: {"layout": layout} for layout in LAYOUTS}),
     "layouts": Variants({
         "csc": {"layout": "csc"},
@@ -75,130 +40,19 @@ VARIANTS = {
 }  # fmt: skip
 
 
-def _race(
-    case: Case, section: Section, repeats: int, name: str, kind: str, **flags: Any
-) -> dict[str, float]:
+def _race(case: Case, section: Section, repeats: int, name: str, kind: str) -> dict[str, float]:
     """Time the variants of a program of the paper; return the seconds of the algorithm alone by variant."""
     variants, work = VARIANTS[kind], PROGRAMS[name]
 
     def entrants() -> list[Entrant]:
         return [
-            entrant(case, work, variant, supersteps=variants.supersteps, **flags, **options)
+            entrant(case, work, variant, supersteps=variants.supersteps, **options)
             for variant, options in variants.options.items()
-            if _allowed(case, work.program, variant)
         ]
 
     ready = section.attempt(f"preparing {name}", entrants) or []
-    job = f"{name} superstep" if flags.get("each", True) else name
-    return {timing.library: timing.best_known for timing in race(section, job, ready, repeats)}
-
-
-def _allowed(case: Case, program: Any, variant: str) -> bool:
-    """Return whether a program can run so; where a search has thousands of supersteps, none reads all vertices."""
-    if variant == "by priority":
-        return "priority" in program.functions
-    if variant == "gathered":
-        return "settled" not in program.functions
-    return variant != "pulled" or case.name not in HIGH_DIAMETER
-
-
-def schedules(case: Case, section: Section, repeats: int) -> None:
-    """Time the supersteps of every schedule for every program; programs that stop by themselves run to their end."""
-    for work in sorted(
-        PROGRAMS.values(), key=lambda work: str(work.weights)
-    ):  # few graphs to build
-        seconds = _race(case, section, repeats, work.name, "schedules", each=False)
-        ours = seconds.pop(OURS, None)
-        if ours is not None and seconds:
-            speedups = [time / ours for time in seconds.values()]
-            section.target(
-                f"{work.name}: warp segmentation, times the best virtual warps", 1 / min(speedups),
-                BOUNDS["schedules"], mean=statistics.mean(speedups),
-            )  # fmt: skip
-
-
-def frontiers(case: Case, section: Section, repeats: int) -> None:
-    """Time every variant of each search, and of programs of several fields and with sums, without result frames."""
-    for name in ("bfs", "sssp", "widest path"):
-        seconds = _race(case, section, repeats, name, "searches", each=False)
-        if {"pushed", "pushed, online filter"} <= set(seconds):
-            ratio = seconds["pushed"] / seconds["pushed, online filter"]
-            section.target(
-                f"{name}: the choice of a filter ÷ online alone", ratio, BOUNDS["frontiers"]
-            )
-    graph = case.ours("weighted")
-    for job, program, column, arguments in (
-        ("two fields", Routes, "distance", {"source": case.start}), ("sums", Core, "alive", {"k": 3}),
-    ):  # fmt: skip
-        check = _as_the_first(lambda result, column=column: result.arrays[column])
-        entrants = [
-            Entrant(
-                name, partial(ws.run, program, graph, **arguments, plan=ws.Plan(**options)), check,
-                edges=lambda result: sum(result.rows.edges),
-            )
-            for name, options in VARIANTS["called"].options.items()
-        ]  # fmt: skip
-        race(section, job, entrants, repeats)
-    check = _as_the_first(_shares, 1e-4)
-    runs = {"PageRank": partial(ws.run, ws.PageRank, graph, tol=1e-6),
-            "PageRank by changes": partial(ws.run, ws.DeltaPageRank, graph, tolerance=1e-6)}  # fmt: skip
-    race(
-        section, "PageRank to 1e-6", [Entrant(name, run, check) for name, run in runs.items()], repeats,
-    )  # fmt: skip
-
-
-def _shares(result: ws.Result) -> Any:
-    return result.arrays["pagerank"] / result.arrays["pagerank"].sum()
-
-
-def _as_the_first(values_of: Callable[[Any], Any], within: float = 0.0) -> Callable[[Any], float]:
-    """Return a check that compares values with those of its first call; return the sum of all differences."""
-    reference: list[Any] = []
-
-    def check(result: Any) -> float:
-        values = values_of(result)
-        reference.append(getattr(values, "values", values))  # of a column that may be null
-        different = reference[-1] != reference[0]
-        off = (
-            abs(reference[-1][different] * 1.0 - reference[0][different]).sum()
-            if within
-            else different.sum()
-        )
-        assert float(off) <= within, f"values differ by {float(off):.3g}"
-        return float(off)
-
-    return check
-
-
-def extrapolation(case: Case, section: Section, repeats: int) -> None:
-    """Time runs that extrapolate never, by default and always."""
-    graph, rows = case.ours(), []
-    for tol in TOLERANCES:
-        check, supersteps = _as_the_first(_shares, 2 * tol * 0.85 / 0.15), {}
-
-        def counted(
-            result: ws.Result, name: str, check: Any = check, supersteps: Any = supersteps
-        ) -> float:
-            supersteps[name] = f"{result.iterations} ({sum(result.rows.extrapolated)})"
-            return check(result)
-
-        entrants = [
-            Entrant(
-                name, partial(ws.run, ws.PageRank, graph, tol=tol, max_iter=500, plan=ws.Plan(**options)),
-                lambda result, name=name, counted=counted: counted(result, name),
-            )
-            for name, options in VARIANTS["extrapolation"].options.items()
-        ]  # fmt: skip
-        job = f"PageRank to {tol:.0e}"
-        timings = by_library(race(section, job, entrants, repeats))
-        if {"plain", OURS} <= set(timings):
-            ratio = timings[OURS].median / timings["plain"].median
-            section.target(f"{job}: by default ÷ plain", ratio, BOUNDS["extrapolation"])
-        rows.append(
-            [job, *(supersteps.get(name, "") for name in VARIANTS["extrapolation"].options)]
-        )
-    columns = ["supersteps, extrapolated in brackets", *VARIANTS["extrapolation"].options]
-    section.table("Supersteps", columns, rows)
+    timings = race(section, f"{name} superstep", ready, repeats)
+    return {timing.library: timing.best_known for timing in timings}
 
 
 def layouts(case: Case, section: Section, repeats: int) -> None:
