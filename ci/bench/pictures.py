@@ -1,4 +1,4 @@
-"""Figures 9 and 10 of the Warp Segmentation paper and CuSha's sensitivity, drawn from a report, and their tables.
+"""Figures 9 and 10 of the Warp Segmentation paper, drawn from a report, and its tables.
 
 Pictures are SVG; the same report always gives the same bytes.  The folder's README.md has the tables and pictures.
 """
@@ -16,14 +16,14 @@ import matplotlib
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
 
-from bench.papers import PROGRAMS, Section, exchanges, label, scalings, sensitivities, tables
+from bench.papers import PROGRAMS, Section, exchanges, label, scalings, tables
 
 BLUE, ORANGE, GREEN, GREY = "#2b6ca3", "#d9722b", "#4a8f4a", "#666666"
 METHODS = ("VR", "MS", "ALL")
 PARTS = {"computing": BLUE, "communication": ORANGE}
 MARKS = ("o", "s", "^", "D")
 COLOURS = (GREY, BLUE, ORANGE, GREEN)
-HEAD = """# Section V of the Warp Segmentation paper and CuSha's tables, measured here
+HEAD = """# Section V of the Warp Segmentation paper, measured here
 
 Made by `python -m bench report` of the record in the folder above, which `ci/gpu.sh` has written.  What is measured, and
 how, is in [ci/bench/README.md](../../../ci/bench/README.md).
@@ -53,9 +53,6 @@ def draw(report: Mapping[str, Any], folder: Path) -> tuple[list[Path], dict[str,
     missing = {name: command for name, (figures, command) in needed.items() if not figures}
     if "Figure 10" not in missing:
         pictures["figure-10"] = partial(scaling_figure, report)
-    for graph in sensitivities(report):
-        name = "-".join(["sensitivity", *re.findall(r"[\w-]+", graph)])
-        pictures[name] = partial(sensitivity_figure, report, graph)
     texts = [table.markdown() for table in tables(report)]
     if not pictures and not texts:
         return [], missing
@@ -183,22 +180,3 @@ def _plain(axes: Any, title: str) -> None:
     axes.set_title(title, loc="left", fontweight="bold")
     axes.grid(color="#dddddd", linewidth=0.6)
     axes.spines[["top", "right"]].set_visible(False)
-
-
-# ---------------------------------------------------------------------------------- sensitivity
-
-
-def sensitivity_figure(report: Mapping[str, Any], graph: str) -> Figure:
-    """Return the time of a PageRank superstep over the size of shards, a line for each layout."""
-    figure = Figure(figsize=(5.2, 3.6), layout="constrained")
-    axes = figure.subplots()
-    for place, (layout, line) in enumerate(sensitivities(report)[graph].items()):
-        sizes, times = zip(*line, strict=True)
-        if sizes == (0,):
-            axes.axhline(times[0], color=COLOURS[place], linestyle="--", label=layout)
-        else:
-            axes.plot(sizes, times, marker=MARKS[place], color=COLOURS[place], label=layout)
-    axes.set(xlabel="KiB of shared memory of a shard", ylabel="superstep, ms", ylim=(0, None))
-    _plain(axes, f"PageRank, {graph}")
-    axes.legend(frameon=False)
-    return figure

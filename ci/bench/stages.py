@@ -38,8 +38,6 @@ BENCHES = (  # each in a separate child, so that each stays below the limit
     "bench-searches:RM22,KR24",
     "bench-searches:RM33V335E",
     "bench-searches:road-like",
-    "bench-layouts",
-    "bench-shards",
 )
 PARTS = (
     "build",

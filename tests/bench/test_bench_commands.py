@@ -55,7 +55,7 @@ def imports():
 class TestPackage:
     def test_no_import_leads_back(self):
         left = imports()
-        assert {"bench.timing", "bench.gpu.programs"} <= left["bench.gpu.variants"]
+        assert {"bench.timing", "bench.programs"} <= left["bench.gpu.supersteps"]
         while left:
             leaves = {name for name, others in left.items() if not others & set(left)}
             assert leaves, f"these import each other: {sorted(left)}"
@@ -158,13 +158,13 @@ class TestPrograms:
         np.testing.assert_allclose(*columns, atol=1e-6)
 
     def test_bytes_of_a_superstep(self):
-        programs = of("gpu.programs")
         result = types.SimpleNamespace(
             rows=types.SimpleNamespace(edges=[1000, 1000]), iterations=2,
             graph=types.SimpleNamespace(number_of_vertices=10),
         )  # fmt: skip
         moved = {
-            name: programs.bytes_of(work, result) for name, work in of("programs").PROGRAMS.items()
+            name: of("gpu.supersteps").bytes_of(work, result)
+            for name, work in of("programs").PROGRAMS.items()
         }
         # An index and a float32; row, rank and share, both read and written.
         assert moved["pagerank"] == 1000 * (4 + 4) + 10 * (8 + 24)
@@ -444,14 +444,6 @@ class TestParts:
         monkeypatch.setitem(
             graphs.GENERATED, "tiny", (16, lambda: graphs.rmat(16, 40, graphs.PAPER))
         )
-        variants = of("gpu.variants")
-        monkeypatch.setattr(variants, "DENSE", ("pagerank", "circuit"))
-        for kind, one in variants.VARIANTS.items():
-            options = {
-                name: {**given, **({"shard_bytes": 1024} if "shard_bytes" in given else {})}
-                for name, given in one.options.items()
-            }
-            monkeypatch.setitem(variants.VARIANTS, kind, variants.Variants(options, 1))
         with emulated(), stand_in_cudf.installed():
             monkeypatch.setattr(device(), "shared_memory", 4096)
             yield
@@ -490,23 +482,6 @@ class TestParts:
 
     def test_works(self, gpu, tmp_path):
         assert set(self.run("ranks", tmp_path)["timings"]) == {"weighted PageRank to 1e-6"}
-
-    def test_shards(self, gpu, tmp_path):
-        figures, layouts = self.run("shards", tmp_path)["figures"], ["csc", "gshards", "windows"]
-        assert {name: [*times] for name, times in figures["shards"].items()} == {
-            "PR": layouts,
-            "CS": layouts,
-        }
-        assert [*figures["space"]] == [*figures["breakdown"]] == layouts
-        assert figures["edges"] == 40
-        section = {"part": "shards", "graph": "tiny", "figures": figures}
-        assert [table.title.partition(":")[0] for table in of("papers").tables({"bench": {"s": section}})] == [
-            "Table II", "Table VI", "CuSha's space overhead", "CuSha's breakdown of time",
-        ]  # fmt: skip
-
-    def test_layouts(self, gpu, tmp_path):
-        rows = self.run("layouts", tmp_path)["figures"]["layouts"]
-        assert [row[0] for row in rows] == ["csc", *["gshards"] * 3, *["windows"] * 3]
 
 
 def test_output_of_parts_becomes_a_section():

@@ -1,4 +1,4 @@
-"""The library on one GPU against cuGraph, cuSPARSE and CuSha's layouts, on the same graphs.
+"""The library on one GPU against cuGraph and cuSPARSE, on the same graphs.
 
 Graphs are made on the GPU from a seed, or read from edge lists.
 """
@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from functools import partial
 
 from bench.forms import gpu_cases
-from bench.gpu import variants
 from bench.gpu.supersteps import supersteps
 from bench.graphs import GENERATED, UNSEEN
 from bench.parts import Part, parser, read, sweep
@@ -22,8 +21,6 @@ PARTS = {
     "frames": Part(partial(works, "frames"), ("RM20", *LARGE)),
     "known": Part(partial(works, "known"), ("KR20", "KR22", "grid")),
     "ranks": Part(partial(works, "ranks"), UNSEEN), "searches": Part(partial(works, "searches"), LARGE),
-    "layouts": Part(variants.layouts, ("RM22", "KR24", "RM33V335E")),
-    "shards": Part(variants.shards, (*SMALL, "RM22", "road-like", "RM16V134E", "RM33V335E")),
 }  # fmt: skip
 
 
