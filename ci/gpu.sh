@@ -12,8 +12,8 @@
 #   ci/gpu.sh cluster-fuzz             random graphs on all of them, with random ways between GPUs
 #   ci/gpu.sh bench-cluster            benchmarks on all of them: builds with memory, functions, exchange;
 #                                      -build, -functions, -exchange: one of these; -hub: exchange
-#                                      through the host; -ways: each way between GPUs; -scaling: from
-#                                      one GPU to several, on graphs of several sizes and densities;
+#                                      through the host; -scaling: from one GPU to several, on
+#                                      graphs of several sizes and densities;
 #                                      -peers: cuGraph's own beside ours; -large: from Parquet to ranks
 #                                      in Parquet
 #   ci/gpu.sh bench-searches:KR24      one part of them, on one graph

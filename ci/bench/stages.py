@@ -46,7 +46,6 @@ PARTS = (
     "exchange",
     "hub",
     "linked",
-    "ways",
     "scaling",
     "peers",
     "large",

@@ -12,6 +12,7 @@ import statistics
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from functools import partial
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import cugraph_ws as ws
@@ -45,7 +46,6 @@ SPEEDUPS = {
 METHODS = ("VR", "MS", "ALL")
 # ALL ÷ VR and MS ÷ VR, means, directly and through the host as in Table VIII; auto ÷ the best of the three
 EXCHANGE_TARGET, HUB_TARGET, AUTO_TARGET = 1.3, 1.8, 1.03
-SHOWN = ("PR", "BFS", "SSSP", "SSWP")  # of the paper's programs
 EVERY_PROGRAM_ON = ("RM16V134E", "RM44V704E")  # graphs of the scaling on which all eight run
 
 
@@ -107,91 +107,84 @@ class Variant(NamedTuple):
     spread: str = "parts"
 
 
-class Group(NamedTuple):
-    """Variants by name that share workers, and the environment variables with which these are started."""
-
-    variants: Mapping[str, Variant]
-    environment: Mapping[str, str] = {}
-
-
 ALL_METHODS = {
     method: Variant(options={"exchange": method.lower()}) for method in (*METHODS, "auto")
 }
 
 
 class Contest:
-    """A part of `bench cluster`: jobs and the groups of variants that take turns.
+    """A part of `bench cluster`: jobs and the variants that take turns.
 
-    Workers of a single group serve all graphs; a `with` block ends them.
+    The same workers serve all graphs; a `with` block ends them.
 
     Parameters
     ----------
     figure : str
         Name of the figures.
     jobs : sequence of Job
-    *groups : Group
+    variants : mapping of str to Variant
+    environment : mapping of str to str
+        Variables with which workers are started.
     split : bool
         Whether the supersteps' time is split into computing and communication, in further runs.
     """
 
     def __init__(
-        self, figure: str, jobs: tuple[Job, ...], *groups: Group, split: bool = False
-    ) -> None:
-        self.figure, self.jobs, self.groups, self.split = figure, jobs, groups, split
-        self._clients: dict[int, Any] = {}
+        self, figure: str, jobs: tuple[Job, ...], variants: Mapping[str, Variant],
+        environment: Mapping[str, str] = MappingProxyType({}), *, split: bool = False,
+    ) -> None:  # fmt: skip
+        self.figure, self.jobs, self.variants, self.split = figure, jobs, variants, split
+        self.environment = environment
+        self._client: Any = None
         self._running = ExitStack()
 
     def __enter__(self) -> Contest:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._clients.clear()
+        self._client = None
         self._running.close()
 
     def __call__(self, name: str, section: Section, repeats: int) -> None:
         """Time the jobs on a generated graph."""
         references: dict[str, list[float]] = {}
         figures: dict[str, dict[str, dict[str, Any]]] = section.figures.setdefault(self.figure, {})
-        for place, group in enumerate(self.groups):
-            if len(self.groups) > 1:
-                self.__exit__()
-            if place not in self._clients:
-                self._clients[place] = self._running.enter_context(workers(group.environment))
-            client = self._clients[place]
-            everyone = len(client.nthreads())
-            section.figures |= {"gpus": everyone, "vertices": GENERATED[name][0]}
-            graphs = {
-                (variant.gpus, variant.links, variant.spread): PartitionedGraph(
-                    name, client, variant.gpus, variant.links, variant.spread
-                )
-                for variant in group.variants.values()
-                if variant.gpus != 1
-            }
-            case = GatheredCase(name, next(iter(graphs.values())).places)
-            section.figures["edges"] = len(case.source)
-            print(f"  {case}, {everyone} GPUs", flush=True)
-            for job in sorted(
-                self.jobs, key=lambda job: FORMS.index(job.form)
-            ):  # so that each graph is built once
-                if self.figure == "scaling" and name not in EVERY_PROGRAM_ON and job.name != "SSSP":
-                    continue
-                numbers = figures.setdefault(job.name, {})
-                work = partial(
-                    self._race, job, case, graphs, group, section, min(repeats, REPEATS), numbers, references,
-                )  # fmt: skip
-                section.attempt(job.name, work)
-            for graph in (*graphs.values(), case):
-                graph.let_go()
+        if self._client is None:
+            self._client = self._running.enter_context(workers(self.environment))
+        everyone = len(self._client.nthreads())
+        section.figures |= {"gpus": everyone, "vertices": GENERATED[name][0]}
+        graphs = {
+            (variant.gpus, variant.links, variant.spread): PartitionedGraph(
+                name, self._client, variant.gpus, variant.links, variant.spread
+            )
+            for variant in self.variants.values()
+            if variant.gpus != 1
+        }
+        case = GatheredCase(name, next(iter(graphs.values())).places)
+        section.figures["edges"] = len(case.source)
+        print(f"  {case}, {everyone} GPUs", flush=True)
+        for job in sorted(
+            self.jobs, key=lambda job: FORMS.index(job.form)
+        ):  # so that each graph is built once
+            if self.figure == "scaling" and name not in EVERY_PROGRAM_ON and job.name != "SSSP":
+                continue
+            numbers = figures.setdefault(job.name, {})
+            work = partial(
+                self._race, job, case, graphs, section, min(repeats, REPEATS), numbers, references,
+            )  # fmt: skip
+            section.attempt(job.name, work)
+        for graph in (*graphs.values(), case):
+            graph.let_go()
         self._tables(section, figures)
 
     def _race(
-        self, job: Job, case: GatheredCase, graphs: Mapping[Any, PartitionedGraph], group: Group, section: Section,
+        self, job: Job, case: GatheredCase, graphs: Mapping[Any, PartitionedGraph], section: Section,
         repeats: int, numbers: dict[str, dict[str, Any]], references: dict[str, list[float]],
     ) -> None:  # fmt: skip
         """Time one job, and split the time of its supersteps."""
         most = max(graph.workers for graph in graphs.values())
         entrants, several = {}, next(iter(graphs.values()))
-        for library, variant in group.variants.items():
+        for library, variant in self.variants.items():
             owner: Any = case
             if variant.gpus == 1:
                 several.client.run(give_back)  # the first one is on the same GPU
@@ -308,23 +301,17 @@ def _auto_over_best(numbers: Mapping[str, Mapping[str, Any]]) -> float | None:
 
 
 SEARCHES = tuple(job for job in EIGHT if not job.dense)
-THROUGH_HUB = Group(
-    {name: variant._replace(links="hub") for name, variant in ALL_METHODS.items()}, HUB
-)
-NCCL_ALONE = {"NCCL through the host": Variant(links="nccl")}
+THROUGH_HUB = {name: variant._replace(links="hub") for name, variant in ALL_METHODS.items()}
 CONTESTS = {
-    "functions": Contest("functions", JOBS, Group({ONE: Variant(1), OURS: Variant()})),
-    "spread": Contest("spread", JOBS, Group(
-        {ONE: Variant(1), OURS: Variant(spread="auto"), "in parts": Variant()}
-    )),
-    "exchange": Contest("exchange", EIGHT, Group(ALL_METHODS), split=True),
-    "hub": Contest("exchange", EIGHT, THROUGH_HUB, split=True),
-    "linked": Contest("linked", SEARCHES, Group(
-        {ONE: Variant(1), OURS: Variant(), "hosts between": Variant(options={"fused": False})}
-    )),
-    "ways": Contest("ways", tuple(job for job in EIGHT if job.name in SHOWN), Group({
-        "linked": Variant(links="nccl"), "NCCL": Variant(links="nccl", options={"fused": False}),
-        "hub": Variant(links="hub"),
-    }), Group(NCCL_ALONE, HUB)),
-    "scaling": Contest("scaling", EIGHT, Group({ONE: Variant(1), "2 GPUs": Variant(2), OURS: Variant()})),
+    "functions": Contest("functions", JOBS, {ONE: Variant(1), OURS: Variant()}),
+    "spread": Contest(
+        "spread", JOBS, {ONE: Variant(1), OURS: Variant(spread="auto"), "in parts": Variant()}
+    ),
+    "exchange": Contest("exchange", EIGHT, ALL_METHODS, split=True),
+    "hub": Contest("exchange", EIGHT, THROUGH_HUB, HUB, split=True),
+    "linked": Contest(
+        "linked", SEARCHES,
+        {ONE: Variant(1), OURS: Variant(), "hosts between": Variant(options={"fused": False})},
+    ),
+    "scaling": Contest("scaling", EIGHT, {ONE: Variant(1), "2 GPUs": Variant(2), OURS: Variant()}),
 }  # fmt: skip
