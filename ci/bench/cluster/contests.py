@@ -2,8 +2,7 @@
 
 Calls on one GPU are interleaved with those on the cluster, whose first worker has the same GPU.  Dense programs run 20
 supersteps.  All results have the digest of the first variant's.  `figures` of a section have by program and variant
-the seconds of all supersteps, from the trace, and of the call; supersteps; bytes sent and useful ones; and, where the
-supersteps' time was split (`bench.cluster.breakdown`), computing and communication.
+the seconds of all supersteps, from the trace, and of the call; supersteps; bytes sent and useful ones.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import cugraph_ws as ws
-from bench.cluster.breakdown import breakdown
 from bench.cluster.partitions import (
     HUB,
     GatheredCase,
@@ -125,15 +123,13 @@ class Contest:
     variants : mapping of str to Variant
     environment : mapping of str to str
         Variables with which workers are started.
-    split : bool
-        Whether the supersteps' time is split into computing and communication, in further runs.
     """
 
     def __init__(
         self, figure: str, jobs: tuple[Job, ...], variants: Mapping[str, Variant],
-        environment: Mapping[str, str] = MappingProxyType({}), *, split: bool = False,
+        environment: Mapping[str, str] = MappingProxyType({}),
     ) -> None:  # fmt: skip
-        self.figure, self.jobs, self.variants, self.split = figure, jobs, variants, split
+        self.figure, self.jobs, self.variants = figure, jobs, variants
         self.environment = environment
         self._client: Any = None
         self._running = ExitStack()
@@ -181,7 +177,7 @@ class Contest:
         self, job: Job, case: GatheredCase, graphs: Mapping[Any, PartitionedGraph], section: Section,
         repeats: int, numbers: dict[str, dict[str, Any]], references: dict[str, list[float]],
     ) -> None:  # fmt: skip
-        """Time one job, and split the time of its supersteps."""
+        """Time one job."""
         most = max(graph.workers for graph in graphs.values())
         entrants, several = {}, next(iter(graphs.values()))
         for library, variant in self.variants.items():
@@ -205,10 +201,6 @@ class Contest:
         key_of = {entrant.library: key for key, entrant in entrants.items()}
         for timing in timings:
             numbers[key_of[timing.library]] |= {"seconds": timing.best_known, "call": timing.median}
-        for key, entrant in entrants.items() if self.split else ():
-            split = partial(breakdown, several.client, lambda entrant=entrant: entrant.run()[0])
-            if (parts := section.attempt(f"breaking {job.name}, {key}, down", split)) is not None:
-                numbers[key] |= {"computing": parts.computing, "communication": parts.communication}
         for key in [key for key, values in numbers.items() if "seconds" not in values]:
             del numbers[key]
         if self.figure == "functions" and most in SPEEDUPS:
@@ -257,7 +249,7 @@ class Contest:
         """Add the table of all programs and variants, and the targets of methods of exchange."""
         rows = [row for program, numbers in figures.items() for row in _rows(program, numbers)]
         columns = ["program", "by", "supersteps", "all supersteps, ms", "first ÷", "call, ms", "first ÷",
-                   "MB sent", "useful", "computing + communication, ms"]  # fmt: skip
+                   "MB sent", "useful"]  # fmt: skip
         section.table(f"{self.figure}, {section.figures['gpus']} GPUs", columns, rows)
         if self.figure == "exchange":
             hub = section.part.endswith("hub")
@@ -288,10 +280,7 @@ def _rows(program: str, numbers: Mapping[str, Mapping[str, Any]]) -> Iterator[li
         for kind in ("seconds", "call"):
             row += [f"{values[kind] * 1e3:.3g}", f"{first[kind] / values[kind]:.2f}"]
         row += [f"{values['sent'] / 1e6:.2f}" if "sent" in values else "", useful(numbers, name)]
-        split = [
-            f"{values[part] * 1e3:.3g}" for part in ("computing", "communication") if part in values
-        ]
-        yield [*row, " + ".join(split)]
+        yield row
 
 
 def _auto_over_best(numbers: Mapping[str, Mapping[str, Any]]) -> float | None:
@@ -307,8 +296,8 @@ CONTESTS = {
     "spread": Contest(
         "spread", JOBS, {ONE: Variant(1), OURS: Variant(spread="auto"), "in parts": Variant()}
     ),
-    "exchange": Contest("exchange", EIGHT, ALL_METHODS, split=True),
-    "hub": Contest("exchange", EIGHT, THROUGH_HUB, HUB, split=True),
+    "exchange": Contest("exchange", EIGHT, ALL_METHODS),
+    "hub": Contest("exchange", EIGHT, THROUGH_HUB, HUB),
     "linked": Contest(
         "linked", SEARCHES,
         {ONE: Variant(1), OURS: Variant(), "hosts between": Variant(options={"fused": False})},
