@@ -10,7 +10,6 @@ from collections.abc import Sequence
 COMMANDS = {
     "cpu": ("bench.cpu.parts", "two cores: ours, NetworKit, igraph, NetworkX and SciPy; users' programs"),
     "gpu": ("bench.gpu.parts", "one GPU: ours, cuGraph, cuSPARSE"),
-    "first-calls": ("bench.gpu.first_calls", "one GPU: nine functions in a new process, with shipped code and without"),
     "cluster": ("bench.cluster.parts", "several GPUs: builds, functions, exchange, scaling, cuGraph, Parquet"),
     "compare": ("bench.compare", "two checkouts in turns, in new processes: times, first calls, memory"),
     "estimates": ("bench.cpu.estimates", "ws.estimate_memory against the memory that builds take"),

@@ -105,7 +105,7 @@ class TestPackage:
     @pytest.mark.parametrize(
         ("words", "said"),
         [
-            (["gpu", "nothing"], "'nothing' is no part; choose of supersteps, "),
+            (["gpu", "nothing"], "'nothing' is no part; choose of first-calls, "),
             (["cluster", "frames"], "'frames' is no part; choose of build, "),
             (["gpu", "frames", "--graphs", "nothing"], "nothing: no such graph is generated; give --data FOLDER"),
             (["cpu", "--graphs", "nothing"], "nothing: no such graph is generated; give --data FOLDER"),
@@ -129,7 +129,7 @@ class TestPackage:
             parts
         )
         for part in (*parts.values(), *of("cluster.parts").PARTS.values()):
-            assert set(part.graphs) <= set(graphs.GENERATED)
+            assert part.fixed or set(part.graphs) <= set(graphs.GENERATED)
         works = [work.parts for work in peers.WORKS.values()]
         assert {gpu for _, gpu in works} - {""} <= set(parts)
         assert {cpu for cpu, _ in works} - {""} <= set(of("cpu.parts").PARTS)
@@ -479,6 +479,31 @@ class TestParts:
             "PageRank superstep: cuSPARSE ÷ ours alone", "PageRank superstep: cuSPARSE, our order ÷ ours alone",
             "heat superstep, times PageRank's",
         ]  # fmt: skip
+
+    def test_first_calls(self, monkeypatch):
+        """Four cases, of which those that find no code of the library's compile some."""
+        module, ran = of("gpu.first_calls"), []
+
+        def run(command, *, cwd, env, **options):
+            caches = module.Path(env["CUGRAPH_WS_CACHE_DIR"])
+            ran.append((cwd == module.ROOT, not caches.exists()))
+            if not ran[-1][0] and ran[-1][1]:
+                caches.mkdir(parents=True)
+                (caches / "superstep-1.cubin").touch()
+            seconds = dict.fromkeys((module.LIBRARY, module.GRAPH, *module.CALLS), float(len(ran)))
+            return types.SimpleNamespace(stdout=f"warming up\n{json.dumps(seconds)}\n")
+
+        monkeypatch.setattr(module.subprocess, "run", run)
+        section = Section("first-calls", "g")
+        module.first_calls("g", section, 1)
+        assert ran == [(True, True), (True, True), (False, True), (False, False)]
+        (table,) = section.tables
+        assert table["columns"] == ["", *module.CASES]
+        assert table["rows"][0] == ["import cugraph_ws", "1.00", "2.00", "3.00", "4.00"]
+        assert table["rows"][-2:] == [
+            ["in all", "11.00", "22.00", "33.00", "44.00"],
+            ["kernels compiled", "0", "0", "1", "0"],
+        ]
 
     def test_works(self, gpu, tmp_path):
         assert set(self.run("ranks", tmp_path)["timings"]) == {"weighted PageRank to 1e-6"}

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from bench.forms import gpu_cases
+from bench.gpu.first_calls import first_calls
 from bench.gpu.supersteps import supersteps
 from bench.graphs import GENERATED, UNSEEN
 from bench.parts import Part, parser, read, sweep
@@ -17,6 +18,7 @@ from bench.peers import works
 LARGE = ("RM22", "RM33V335E", "KR24", "road-like")
 SMALL = ("social-77K", "web-325K")
 PARTS = {
+    "first-calls": Part(first_calls, ("65,536 edges",), by_name=True, fixed=True),
     "supersteps": Part(supersteps, (*SMALL, "RM100K", "RM20", *LARGE)),
     "frames": Part(partial(works, "frames"), ("RM20", *LARGE)),
     "known": Part(partial(works, "known"), ("KR20", "KR22", "grid")),
