@@ -97,8 +97,6 @@ OF_GRAPHS: dict[str, str] = {
     "get_edgelist": "edges",
     "get_vertices": "vertices",
     "nodes": "vertices",
-    "is_directed": "directed",
-    "is_weighted": "weight",
     "neighbors": "ego_graph",
     "num_edges": "number_of_edges",
     "num_nodes": "number_of_vertices",
@@ -136,6 +134,8 @@ INSTEAD: dict[str, str] = {
         "; a graph does not change: build one of the changed frame",
     ),
     **dict.fromkeys(("has_node", "has_vertex"), "; write: vertex in graph"),
+    "is_directed": "; graph.directed is True or False",
+    "is_weighted": "; graph.weight is the name of the column, None without weights",
     "has_edge": "; look in graph.edges, a frame",
     "is_closed": "; using a closed graph is an error",
 }

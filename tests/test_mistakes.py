@@ -73,6 +73,26 @@ MISTAKES = {
         lambda: ws.modularity(GRAPH, {}, gamma=2.0),  # type: ignore[call-arg]
         r"modularity\(\) has no argument gamma; did you mean resolution\? it has: graph",
     ),
+    "edges called": (lambda: GRAPH.edges(), "graph.edges is no method: write graph.edges, without"),
+    "vertices called": (lambda: GRAPH.vertices(), "graph.vertices is no method"),
+    "a number called": (lambda: GRAPH.number_of_edges(), "graph.number_of_edges is no method"),
+    "an item of a graph": (lambda: GRAPH[0], r"graph\[0\]: a graph has no items; .*ego_graph"),
+    "columns by position": (
+        lambda: ws.pagerank(EDGES, "source", "destination"),
+        r"pagerank\(\) has columns by name: source='source', destination='destination'",
+    ),
+    "too many by position": (
+        lambda: ws.sssp(GRAPH, 0, 1),
+        r"sssp\(\) has 2 arguments by position, graph, start; give the others by name, not 1",
+    ),
+    "a column of a pair": (
+        lambda: ws.louvain(GRAPH)["partition"],
+        "a pair has no item 'partition'; write: frame, modularity = ws.louvain",
+    ),
+    "a module for the class": (
+        lambda: ws.graph(EDGES),
+        "ws.graph is a module; did you mean ws.Graph",
+    ),
     "a missing column": (
         lambda: ws.run(ws.PageRank, GRAPH)["rank"],
         "the result has no column 'rank'; its columns are 'vertex', 'pagerank'",
@@ -89,6 +109,10 @@ NAMES = {
     "a frame's method of a result": (lambda: RESULT.merge, r"a frame: result\.frame\.merge"),
     "membership": (lambda: GRAPH.has_node, "write: vertex in graph"),
     "an edge": (lambda: GRAPH.has_edge, "look in graph.edges"),
+    "rows of a pair": (
+        lambda: ws.leiden(GRAPH).head,
+        "a pair has no 'head'; write: frame, modular",
+    ),
     "a misspelt method": (lambda: EDGES.ws.pagernak, "frame.ws has no .*did you mean ws.pagerank"),
 }
 
@@ -105,6 +129,11 @@ def test_names_that_do_not_exist(mistake):
     look_up, message = NAMES[mistake]
     with pytest.raises(AttributeError, match=message):
         look_up()
+
+
+def test_ids_of_several_columns_are_tuples():
+    pairs = pd.DataFrame({"s": ["a"], "t": [1], "u": ["b"], "v": [2]})
+    assert list(ws.Graph(pairs, ["s", "t"], ["u", "v"])) == [("a", 1), ("b", 2)]
 
 
 def test_a_result_is_no_sequence_of_rows():

@@ -15,10 +15,18 @@ from typing import Any, TypeVar, cast
 from cugraph_ws.arguments import shown
 from cugraph_ws.errors import InputError
 from cugraph_ws.execution.options import Options, Plan, options_of
+from cugraph_ws.frames.base import is_frame
 from cugraph_ws.program.conventions import declares
 from cugraph_ws.runtime.warn import warn_caller
 
-__all__ = ["REFUSED", "RESEMBLE", "refuse_unknown", "takes_names_of_others", "with_own_names"]
+__all__ = [
+    "REFUSED",
+    "RESEMBLE",
+    "refuse_positions",
+    "refuse_unknown",
+    "takes_names_of_others",
+    "with_own_names",
+]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -184,6 +192,7 @@ def takes_names_of_others(function: Function) -> Function:
     def wrapper(*arguments: Any, **options: Any) -> Any:
         options = with_own_names(function, options)
         refuse_unknown(function, options)
+        refuse_positions(function, arguments)
         return function(*arguments, **options)
 
     return cast(Function, wrapper)
@@ -214,6 +223,43 @@ def refuse_unknown(function: Callable[..., Any], names: Iterable[str]) -> None:
             f"{function.__name__}() has no argument {name}; {hint}it has: {', '.join(own_names)}"
             f"{', and the options of run()' if len(known) > len(own_names) else ''}"
         )
+
+
+def refuse_positions(function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+    """Refuse arguments by position that a function has by name alone, such as the columns of the edges.
+
+    Parameters
+    ----------
+    function : callable
+    arguments : tuple
+        Those by position.
+
+    Raises
+    ------
+    InputError
+    """
+    if len(arguments) < 2:
+        return
+    words = [value for value in arguments if isinstance(value, str)]
+    frame = next(filter(is_frame, arguments), None) if len(words) > 1 else None
+    if frame is not None and set(words) <= set(getattr(frame, "column_names", frame.columns)):
+        source, destination = words[:2]
+        raise InputError(
+            f"{function.__name__}() has columns by name: source={source!r}, destination={destination!r}"
+        )
+    places = _places(function)
+    if len(arguments) > len(places):
+        raise InputError(
+            f"{function.__name__}() has {len(places)} arguments by position, {', '.join(places)}; "
+            f"give the others by name, not {shown(arguments[len(places)])}"
+        )
+
+
+@functools.cache
+def _places(function: Callable[..., Any]) -> tuple[str, ...]:
+    """Return the names of a function's arguments that may be given by position."""
+    parameters = inspect.signature(function).parameters.values()
+    return tuple(one.name for one in parameters if one.kind is one.POSITIONAL_OR_KEYWORD)
 
 
 @functools.cache

@@ -148,7 +148,7 @@ CONSTANTS = Constant, VertexValue, Distribution, VertexSet, Jump  # declarations
 COMBINES: dict[Any, str] = {sum: "sum", min: "min", max: "max", any: "any", any_message: "any"}
 
 
-def vertex_program(cls: type) -> VertexProgram:
+def vertex_program(cls: type | None = None) -> VertexProgram:
     """Make a vertex program from a class that declares state and plain functions.
 
     Parameters
@@ -234,7 +234,9 @@ def vertex_program(cls: type) -> VertexProgram:
         If the program is invalid; the message names the function and the line.
     """
     if not isinstance(cls, type):
-        raise ProgramError(f"{shown(cls)} is not a class; put @ws.vertex_program above a class")
+        raise ProgramError(
+            f"{shown(cls)} is not a class; put @ws.vertex_program, without parentheses, above a class"
+        )
     name = cls.__name__
     declared = declarations_of(cls)
     state = of_kind(declared, State)

@@ -49,8 +49,7 @@ def test_a_graph_answers_pythons_questions(graph: Any) -> None:
     assert None not in graph
     assert ("a", "b") not in graph
     assert "5" in graph._repr_html_()
-    with pytest.raises(TypeError, match="not iterable"):
-        iter(graph)
+    assert list(graph) == ["a", "b", "c", "d", "x"]
 
 
 def test_a_closed_graph_says_so(graph: Any) -> None:
