@@ -44,7 +44,7 @@ def accepts_dask_frames(function: Function) -> Function:
         if not options.keys() <= known:
             program = (arguments[0] if arguments else options.get("program")) if runs else None
             options = with_own_names(function, options, program)
-            refuse_unknown(function, options)
+            refuse_unknown(function, options, program)
         refuse_positions(function, arguments)
         graph: Any = arguments[place] if len(arguments) > place else options.get("graph")
         given, graph = graph, table_if_stream(graph)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import functools
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, cast
 
 from cugraph_ws.arguments import shown
@@ -43,20 +43,26 @@ MEANT: dict[str, tuple[str, ...]] = {
     "objective_function": ("objective",),
     "random_state": ("seed",),
     "resolution_parameter": ("resolution",),
+    "source": ("start",),
     "sources": ("starts", "start", "k"),
     "start_list": ("vertices",),
+    "target": ("targets",),
     "vertex_subset": ("vertices",),
 }
 # Names that only resemble ours, and what they may stand for
 RESEMBLE: dict[str, str] = {
+    "backend": "engine",
     "damping": "alpha",
     "damping_factor": "alpha",
+    "device": "engine",
     "gamma": "resolution",
+    "hops": "radius",
     "iterations": "max_iter",
     "max_iterations": "max_iter",
     "n_iter": "max_iter",
     "n_iterations": "max_iter",
     "num_iterations": "max_iter",
+    "supersteps": "max_iter",
     "tolerance": "tol",
     "verbose": "progress",
     "weights": "weight",
@@ -198,14 +204,20 @@ def takes_names_of_others(function: Function) -> Function:
     return cast(Function, wrapper)
 
 
-def refuse_unknown(function: Callable[..., Any], names: Iterable[str]) -> None:
+def refuse_unknown(
+    function: Callable[..., Any], names: Mapping[str, Any], program: Any = None
+) -> None:
     """Refuse names that are neither a function's own arguments nor options of `run`.
 
     Parameters
     ----------
     function : callable
-        If it takes others than `**options`, those of a program, nothing is refused here.
-    names : iterable of str
+        If it takes others than `**options`, those of a program, only names that stand for an option of `run`
+        are refused here.
+    names : mapping of str to object
+        The arguments by name.
+    program : VertexProgram, EdgeProgram, Phases or Loop, optional
+        What `run` runs.
 
     Raises
     ------
@@ -214,9 +226,11 @@ def refuse_unknown(function: Callable[..., Any], names: Iterable[str]) -> None:
     """
     own_names, known = _known(function)
     for name in names:
+        meant = RESEMBLE.get(name)
+        if not known and meant in options_of(Options) and not declares(program, name, dict(names)):
+            raise InputError(f"{function.__name__}() has no option {name}; did you mean {meant}?")
         if not known or name in known:
             continue
-        meant = RESEMBLE.get(name)
         close = [meant] if meant in known else difflib.get_close_matches(name, known, 1)
         hint = f"did you mean {close[0]}? " if close else ""
         raise InputError(
@@ -250,7 +264,7 @@ def refuse_positions(function: Callable[..., Any], arguments: tuple[Any, ...]) -
     places = _places(function)
     if len(arguments) > len(places):
         raise InputError(
-            f"{function.__name__}() has {len(places)} arguments by position, {', '.join(places)}; "
+            f"{function.__name__}() takes {', '.join(places)} by position; "
             f"give the others by name, not {shown(arguments[len(places)])}"
         )
 
