@@ -333,6 +333,9 @@ class Graph(GraphView[FrameT], GraphMethods[FrameT]):
             f"{self.number_of_edges:,} edges>"
         )
 
+    def _id_frame(self) -> FrameT:
+        return self.vertex_frame({})
+
     def _has(self, vertex: Any) -> bool:
         self._open()
         try:
