@@ -372,6 +372,9 @@ CASES: dict[str, Case] = {
         input=column("activation"), edges="acyclic",
     ),
     "pagerank": Case(lambda ws, g, _, o: ws.pagerank(g, **o), decided=True),
+    "node2vec_walks": Case(
+        lambda ws, g, _, o: ws.node2vec_walks(g, first(g, 64), 80, 0.5, 2.0, **o), sources=64
+    ),
     "personalized_pagerank": Case(
         lambda ws, g, _, o: ws.personalized_pagerank(g, first(g, 8), tol=1e-2, **o), sources=8
     ),
@@ -382,6 +385,9 @@ CASES: dict[str, Case] = {
     "personalized_pagerank top": Case(
         lambda ws, g, _, o: ws.personalized_pagerank(g, first(g, 8), tol=1e-2, top=10, **o),
         lambda ws, _: ws.PersonalizedPageRank(list(range(8)), top=10),
+    ),
+    "random_walks": Case(
+        lambda ws, g, _, o: ws.random_walks(g, first(g, 64), 80, **o), sources=64
     ),
     "sssp": Case(lambda ws, g, _, o: ws.sssp(g, first(g, 1)[0], **o)),
     "strongly_connected_components": Case(
