@@ -26,7 +26,8 @@ __all__ = ["WalkLoop"]
 Array = Any  # NumPy's or CuPy's
 
 MOST_STEPS = 1 << 16  # that walkers take at a time
-ROW = 40  # bytes of a row of the result, of a vertex in the paths, and of what makes the rows of these
+ROW = 65  # bytes of a row of the result while it is made of the paths, with these
+SORTED = 44  # bytes of an arc while a GPU sorts rows by number: the rows, keys and places, these two twice
 
 
 class WalkLoop(Loop):
@@ -72,7 +73,8 @@ class WalkLoop(Loop):
         starts = self._starts
         walkers = sizes.vertices if starts is None else 1 if is_one_vertex(starts) else len(starts)
         columns = len(self.program.edges) + len(self.program.weights)
-        return float(ROW * walkers * (self._length + 1) + sizes.csr + 8 * columns * sizes.arcs)
+        arc = 8 * columns + (SORTED if sizes.on_device else 0)
+        return float(ROW * walkers * (self._length + 1) + sizes.csr + arc * sizes.arcs)
 
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Bind the walk, and place the walkers."""
