@@ -27,7 +27,7 @@ from cugraph_ws.algorithms.louvain import Louvain
 from cugraph_ws.algorithms.matching import MaximalBipartiteMatching
 from cugraph_ws.algorithms.multi_source import MultiSource
 from cugraph_ws.algorithms.personalized_pagerank import PersonalizedPageRank
-from cugraph_ws.algorithms.random_walks import node2vec, uniform
+from cugraph_ws.algorithms.random_walks import node2vec, uniform, weighted, weighted_node2vec
 from cugraph_ws.algorithms.registry import ALGORITHMS
 from cugraph_ws.algorithms.similarity import Similarity
 from cugraph_ws.algorithms.spanning_tree import SpanningForest
@@ -59,6 +59,12 @@ _LENGTH = 80  # of walks, if nothing is said
 def _walks(program: WalkProgram, starts: int) -> WalkLoop:
     """Return the loop of walks from a number of starts."""
     return WalkLoop(program, {"starts": range(starts), "length": _LENGTH}, Options())
+
+
+def _walks_of_kinds(plain: WalkProgram, by_weight: WalkProgram, starts: int) -> SimpleNamespace:
+    """Return the memory of walks that read weights if there are any."""
+    loops = _walks(plain, starts), _walks(by_weight, starts)
+    return SimpleNamespace(memory=lambda sizes: loops[sizes.weighted].memory(sizes))
 
 
 # What each function that is no program runs with its defaults, given a number of sources.
@@ -101,10 +107,10 @@ FUNCTIONS: dict[str, Callable[[int], Any]] = {
     "modularity": lambda _: SimpleNamespace(memory=community_memory),
     "multi_source_bfs": lambda count: MultiSource(BFS, "start", range(count)),
     "multi_source_sssp": lambda count: MultiSource(SSSP, "start", range(count)),
-    "node2vec_walks": lambda count: _walks(node2vec, count),
+    "node2vec_walks": lambda count: _walks_of_kinds(node2vec, weighted_node2vec, count),
     "overlap": lambda _: Similarity("overlap"),
     "personalized_pagerank": lambda count: PersonalizedPageRank(range(count)),
-    "random_walks": lambda count: _walks(uniform, count),
+    "random_walks": lambda count: _walks_of_kinds(uniform, weighted, count),
     "reciprocity": lambda _: ROWS["neighbours"],
     "sorensen": lambda _: Similarity("sorensen"),
     "strongly_connected_components": lambda _: StronglyConnectedComponents(),

@@ -72,7 +72,8 @@ class WalkLoop(Loop):
         """Return the bytes that the run takes: the paths, the result, and what it reads of the edges."""
         starts = self._starts
         walkers = sizes.vertices if starts is None else 1 if is_one_vertex(starts) else len(starts)
-        columns = len(self.program.edges) + len(self.program.weights)
+        # Values by source are the graph's own if it is undirected; sums are made of each.
+        columns = len(self.program.weights) + (len(self.program.edges) if sizes.directed else 0)
         arc = 8 * columns + (SORTED if sizes.on_device else 0)
         return float(ROW * walkers * (self._length + 1) + sizes.csr + arc * sizes.arcs)
 
