@@ -20,7 +20,7 @@ from cugraph_ws.errors import ProgramError
 from cugraph_ws.graph.view import Examples
 from cugraph_ws.program.budget import OutOfSteps, limited
 from cugraph_ws.program.inference import Inference
-from cugraph_ws.program.infinity import INFINITY, STORED
+from cugraph_ws.program.infinity import INFINITY, STORED, plain_functions
 from cugraph_ws.program.lists import Messages
 from cugraph_ws.program.randomness import DRAWING, NUMBER
 from cugraph_ws.program.source import plain_function
@@ -76,7 +76,7 @@ class Trial:
         for name, source in program.sources.items():
             # What the user wrote has no generator.
             if NUMBER in program.constants and name in DRAWING:
-                plain[name] = plain_function(source.definitions)
+                plain[name] = plain_function(source.definitions, **plain_functions(program.name))
         self.functions = {
             name: limited(
                 plain[name],
@@ -116,9 +116,14 @@ class Trial:
     def error(self, name: str, error: Exception) -> ProgramError:
         """Return the error that names the function and line in which an exception was raised."""
         last = traceback.extract_tb(error.__traceback__)[-1]
+        remedy = ""
+        if isinstance(error, AttributeError) and isinstance(error.obj, np.generic):
+            remedy = "; it is a number, which has no fields"
+        elif str(error).endswith("object is not iterable"):
+            remedy = "; it is one number: messages are combined before, by `combine`"
         return ProgramError(
             f"{self.program.name}.{name}, line {last.lineno} of {last.filename}: "
-            f"{type(error).__name__}: {error}"
+            f"{type(error).__name__}: {error}{remedy}"
         )
 
     def fail(self, name: str, what: str) -> ProgramError:
