@@ -13,8 +13,6 @@ from __future__ import annotations
 import argparse
 import datetime
 import json
-import subprocess
-import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -24,8 +22,8 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
-from bench.checkout import MEASUREMENTS, environment, files_hash
-from bench.cpu.estimates import on_gpu, resident
+from bench.checkout import MEASUREMENTS, files_hash
+from bench.cpu.estimates import in_mebibytes, in_new_process, on_gpu, resident
 from bench.tables import Table
 
 K = 1000
@@ -413,15 +411,9 @@ def measure(
     list of dict
         One for each call, with the shape's sizes; or with the text of its error.
     """
-    command = [
-        sys.executable, "-m", "bench", "runs", "--engine", engine, "--scale", str(scale), "--child",
-        "--functions", *names, "--shapes", *shapes,
-    ]  # fmt: skip
-    surroundings = environment(MALLOC_MMAP_THRESHOLD_=str(1 << 16))
-    done = subprocess.run(command, check=False, capture_output=True, text=True, env=surroundings)
-    if done.returncode:
-        raise RuntimeError(done.stderr)
-    rows: list[dict[str, Any]] = [json.loads(line) for line in done.stdout.splitlines()]
+    words = ["runs", "--engine", engine, "--scale", str(scale), "--child"]
+    lines = in_new_process([*words, "--functions", *names, "--shapes", *shapes]).splitlines()
+    rows: list[dict[str, Any]] = [json.loads(line) for line in lines]
     return rows
 
 
@@ -558,17 +550,8 @@ def tabled(rows: Sequence[Mapping[str, Any]]) -> list[list[str]]:
             outcome = LEFT_OUT if row.get("error") == LEFT_OUT else "refused"
             cells.append([*sizes, "", "", outcome + ", off" * is_off(row), row["tree"]])
             continue
-        told_mib, taken_mib = row["told"] / 2**20, row["taken"] / 2**20
-        off = ", off" if is_off(row) else ""
-        cells.append(
-            [
-                *sizes,
-                f"{told_mib:.1f}",
-                f"{taken_mib:.1f}",
-                f"{told_mib / taken_mib:.2f}{off}" if taken_mib else f"none taken{off}",
-                row["tree"],
-            ]
-        )
+        *memory, ratio = in_mebibytes(row["told"], row["taken"])
+        cells.append([*sizes, *memory, ratio + ", off" * is_off(row), row["tree"]])
     return cells
 
 
