@@ -107,12 +107,15 @@ class GraphView(Framed[FrameT]):
         For each rank, the range of positions of its vertices that are ghosts here.
     learned : dict
         Other cached results; the same on all ranks.
+    share : (int, int)
+        Which of how many copies of a graph this is, in a call that divides its sources among them.
     whole : bool
         Whether this is a whole graph.  False for any shard, even a single rank's, since its
         checkpoints differ.
     """
 
     whole: ClassVar[bool]
+    share: tuple[int, int] = (0, 1)
     low: int
     owned: int
     ghosts: list[tuple[int, int]]

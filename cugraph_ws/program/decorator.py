@@ -219,6 +219,10 @@ def vertex_program(cls: type | None = None) -> VertexProgram:
     and destination) and, in loops, the pass, and on nothing else (Philox-4x32-10; Salmon, Moraes, Dror and Shaw,
     SC 2011).  A program that draws in `compute` is refused on a graph with parallel edges.
 
+    Functions may read tuples, lists and arrays of numbers that are outside of them, by index: ``RATE[src.kind]``,
+    ``PAYOFF[old.choice][gathered]``, ``len(RATE)``.  Past the ends, ``engine="python"`` raises an error and
+    compiled functions read NaN, the least int64 or False.
+
     Type checkers do not accept a call as a type: in files that they check, assign calls
     (``capacity = ws.edge(ws.float32)``) and annotate the rest (``width: ws.float32``).  Functions
     may be marked as static methods and annotated.  Without annotations, mypy must not require them

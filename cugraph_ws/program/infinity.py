@@ -24,6 +24,7 @@ from cugraph_ws.errors import ProgramError
 from cugraph_ws.program.declarations import Jump, ScalarType
 from cugraph_ws.program.snapshot import Memory
 from cugraph_ws.program.source import FunctionSource, plain_function
+from cugraph_ws.program.tables import CELL
 from cugraph_ws.program.vertex_program import VertexProgram
 from cugraph_ws.runtime.parsing import parse
 
@@ -69,6 +70,7 @@ TEXTS = {
     return -math.inf if a <= {-INFINITY} else float(a)""",
     "ws_finite": """def ws_finite(a):
     return a""",
+    "ws_cell": CELL,
 }
 OPERATIONS: dict[type[ast.operator], str] = {
     ast.Add: "ws_sum", ast.Sub: "ws_difference", ast.Mult: "ws_product", ast.FloorDiv: "ws_quotient",
@@ -343,7 +345,7 @@ class _Program:
 
 
 def plain_functions(owner: str) -> dict[str, Any]:
-    """Return the functions of `TEXTS` for plain Python, of which `ws_finite` refuses infinity.
+    """Return the functions of `TEXTS` for plain Python, which refuse infinity, and places outside of tables.
 
     Parameters
     ----------
@@ -366,6 +368,16 @@ def plain_functions(owner: str) -> dict[str, Any]:
             )
         return a
 
+    def cell(row: Any, column: Any, rows: int, columns: int) -> Any:
+        place = space["ws_cell"](int(row), int(column), rows, columns)
+        if place == rows * columns:
+            index = f"[{int(column)}]" if rows == 1 else f"[{int(row)}][{int(column)}]"
+            size = f"{columns}" if rows == 1 else f"{rows} by {columns}"
+            raise ProgramError(
+                f"{owner}: reads the place {index} of a table of {size} numbers; bound the index"
+            )
+        return np.int64(place)
+
     def whole(function: Any) -> Any:
         return lambda *numbers: np.int64(function(*map(int, numbers)))
 
@@ -375,6 +387,7 @@ def plain_functions(owner: str) -> dict[str, Any]:
         **functions,
         "ws_float": lambda a: np.float64(space["ws_float"](int(a))),
         "ws_finite": finite,
+        "ws_cell": cell,
     }
 
 
@@ -717,6 +730,9 @@ class _Rewriting:
         called = ast.unparse(node.func)
         if called in self.helpers and not node.keywords:
             return self.of_helper(node, called, rewritten)
+        if called in TEXTS:  # of an entry of a table
+            self.used.add(called)
+            return ast.Call(node.func, [argument for argument, _ in rewritten], []), INT
         known = [value for _, value in rewritten]
         infinite = any(value.may_be_infinite for value in known)
 

@@ -2,7 +2,7 @@
 
 A program's functions are compiled separately from the file in which they are defined.  So their
 source is read, and refused if some engine cannot run it.  Every outer name in it is replaced by its
-value: a number, a function of `math` or NumPy, or a helper, whose source is included.
+value: a number, a table of numbers, a function of `math` or NumPy, or a helper, whose source is included.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ import numpy as np
 
 from cugraph_ws.errors import ProgramError
 from cugraph_ws.program.randomness import DRAWING, FUNCTIONS, is_draw, misuse, with_draws
+from cugraph_ws.program.tables import CELL, Table, entry_of, table_of
 from cugraph_ws.runtime.parsing import parse
 
 __all__ = ["FunctionSource", "class_names", "draws", "plain_function", "read_function"]
@@ -114,9 +115,9 @@ class Captured:
     name : str
         A global, or a variable of an enclosing function.
     attribute : str or None
-        If `name` is a module, the attribute that is read.
+        If `name` is a module or a class, the attribute that is read.
     value : Any
-        The value at that time.
+        The value at that time; of a table its numbers, since lists and arrays change.
     """
 
     function: types.FunctionType
@@ -129,6 +130,8 @@ class Captured:
         now = _outer(self.function, self.name)
         if self.attribute is not None:
             now = getattr(now, self.attribute, _Missing)
+        if isinstance(self.value, Table):
+            return _same_table(now, self.value)
         if now is self.value:
             return True
         both = isinstance(now, NUMBERS) and isinstance(self.value, NUMBERS)
@@ -187,6 +190,8 @@ def read_function(
     body = reader.resolve(node, helpers)
     body.name = name
     text = "\n\n".join([*(helper.text for helper in helpers.values()), ast.unparse(body)])
+    if "ws_cell(" in text and CELL not in text:
+        text = f"{CELL}\n\n{text}"
     definitions = [part for helper in helpers.values() for part in helper.definitions]
     location = f"{filename}:{first_line}"
     return FunctionSource(
@@ -388,7 +393,11 @@ class _Reader:
                     self.fail(node, f"uses `{ast.unparse(node)}`; write `{name}.{read}`")
                 case ast.Subscript(value=ast.Name(id=name)) if name not in parameters:
                     value = self.outer.get(name, 0)
-                    if _literal(value) is None and not callable(value):
+                    if (
+                        _literal(value) is None
+                        and not callable(value)
+                        and self.table(node.value) is None
+                    ):
                         self.refuse_outer(node, name, value)
                 case ast.Compare(comparators=[*_, ast.Constant(value=None)]):
                     self.fail(
@@ -497,8 +506,16 @@ class _Reader:
                     ast.copy_location(ast.Assign(targets=[node.target], value=node.value), node)
                 )
 
+            def visit_Subscript(self, node: ast.Subscript) -> Any:
+                read = reader.table_read(node, local)
+                if read is None:
+                    return self.generic_visit(node)
+                table, *index = read
+                entry = entry_of(table, *(self.visit(place) for place in index))
+                return _located(entry, node)
+
             def visit_Call(self, node: ast.Call) -> Any:
-                number = reader.number_of_text(node)
+                number = reader.number_of_text(node) or reader.length_of_table(node, local)
                 if number is not None:
                     return ast.copy_location(number, node)
                 called = node.func
@@ -530,26 +547,82 @@ class _Reader:
         assert isinstance(replaced, ast.FunctionDef)
         return ast.fix_missing_locations(replaced)
 
+    def table(self, node: ast.expr, local: Collection[str] = ()) -> Table | None:
+        """Return the table that an outer name, or an attribute of a module or a class, is; None if it is none."""
+        name = node.value if isinstance(node, ast.Attribute) else node
+        if isinstance(node, ast.Tuple) and all(map(_is_number, node.elts)):
+            value = ast.literal_eval(node)
+        elif not isinstance(name, ast.Name) or name.id in local or name.id not in self.outer:
+            return None
+        else:
+            value = self.outer[name.id]
+        if isinstance(node, ast.Attribute):
+            if not isinstance(value, (types.ModuleType, type)):
+                return None
+            value = getattr(value, node.attr, None)
+        try:
+            table = table_of(value)
+        except ValueError as error:
+            self.fail(node, f"`{ast.unparse(node)}` {error}")
+        if table is not None and isinstance(name, ast.Name):
+            self.capture(name.id, table, node.attr if isinstance(node, ast.Attribute) else None)
+        return table
+
+    def table_read(
+        self, node: ast.Subscript, local: Collection[str]
+    ) -> tuple[Table, ast.expr, ast.expr] | None:
+        """Return the table that a subscript reads, with row and column; None if it reads something else."""
+        base, index = node.value, [node.slice]
+        while isinstance(base, ast.Subscript):
+            index.insert(0, base.slice)
+            base = base.value
+        table = self.table(base, local)
+        if table is None or (isinstance(base, ast.Tuple) and _is_number(node.slice)):
+            return None
+        if isinstance(node.slice, ast.Tuple) and len(index) == 1:
+            index = node.slice.elts
+        if len(index) != table.dimensions or any(
+            isinstance(at, (ast.Slice, ast.Tuple)) for at in index
+        ):
+            places = "[row][column]" if table.dimensions == 2 else "[i]"
+            self.fail(
+                node,
+                f"uses `{ast.unparse(node)}`; `{ast.unparse(base)}` is a table, which is read as "
+                f"`{ast.unparse(base)}{places}`",
+            )
+        row = index[0] if table.dimensions == 2 else ast.Constant(0)
+        return table, row, index[-1]
+
+    def length_of_table(self, node: ast.Call, local: Collection[str]) -> ast.expr | None:
+        """Return the number that `len(table)` is; None if it is another call."""
+        match node:
+            case ast.Call(func=ast.Name(id="len"), args=[argument]) if "len" not in self.outer:
+                table = self.table(argument, local)
+                if table is not None:
+                    return ast.Constant(table.rows if table.dimensions == 2 else table.columns)
+        return None
+
     def capture(self, name: str, value: Any, attribute: str | None = None) -> None:
         """Record the value of an outer name."""
         assert isinstance(self.function, types.FunctionType)
         self.captured.append(Captured(self.function, name, attribute, value))
 
     def module_attribute(self, node: ast.Attribute, local: set[str]) -> ast.expr | None:
-        """Resolve `module.attribute`; None if the base is not a module."""
+        """Resolve `module.attribute` or `class.attribute`; None if the base is neither."""
         if not isinstance(node.value, ast.Name) or node.value.id in local:
             return None
         module = self.outer.get(node.value.id)
-        if not isinstance(module, types.ModuleType):
+        if not isinstance(module, (types.ModuleType, type)):
             return None
         if module not in MODULES:
             value = getattr(module, node.attr, None)
             self.capture(node.value.id, value, node.attr)
             constant = _literal(value)
             if constant is None:
+                self.refuse_table(node)
                 self.fail(
                     node,
-                    f"uses `{ast.unparse(node)}`; of other modules only math, NumPy and numbers "
+                    f"uses `{ast.unparse(node)}`; of other modules and classes only numbers and tables of numbers "
                     "are allowed",
                 )
             return constant
@@ -589,11 +662,47 @@ class _Reader:
 
     def refuse_outer(self, node: ast.expr, name: str, value: Any) -> NoReturn:
         """Refuse an outer name whose value no function can use."""
+        self.refuse_table(node)
         self.fail(
             node,
-            f"`{name}` is a {type(value).__name__}; only numbers, functions and the modules "
+            f"`{name}` is a {type(value).__name__}; only numbers, tables of numbers, functions and the modules "
             "math and NumPy can be used",
         )
+
+    def refuse_table(self, node: ast.expr) -> None:
+        """Refuse a table that is not read by index; nothing else."""
+        table = self.table(node)
+        if table is not None:
+            name = ast.unparse(node)
+            places = "[row][column]" if table.dimensions == 2 else "[i]"
+            self.fail(
+                node,
+                f"uses all of `{name}`, a table of {len(table.entries)} numbers; read it as `{name}{places}`, in a "
+                f"loop over range(len({name}))",
+            )
+
+
+def _same_table(value: Any, before: Table) -> bool:
+    """Return whether an outer name's value is still the same table; NaN is the same as NaN."""
+    try:
+        return repr(table_of(value)) == repr(before)
+    except ValueError:
+        return False
+
+
+def _located(entry: ast.expr, node: ast.expr) -> ast.expr:
+    """Give the new parts of an expression the place of the one that it replaces."""
+    for part in ast.walk(entry):
+        if not hasattr(part, "lineno"):
+            ast.copy_location(part, node)
+    return entry
+
+
+def _is_number(node: ast.expr) -> bool:
+    """Return whether an expression is a number of the source, perhaps with a sign."""
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        node = node.operand
+    return isinstance(node, ast.Constant) and isinstance(node.value, (bool, int, float))
 
 
 def _remedy(parameter: str, name: str, permitted: Mapping[str, Collection[str]]) -> str:

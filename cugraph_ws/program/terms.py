@@ -133,6 +133,26 @@ class Terms:
             return Term("constant", FLAG) if still else UNKNOWN
         if isinstance(node, ast.Call) and not node.keywords:
             return self.of_call(node)
+        return self.of_table(node)
+
+    def of_table(self, node: ast.expr) -> Term:
+        """Return the term of an entry of a table, from its index."""
+        match node:
+            case ast.Subscript(
+                value=ast.Tuple(elts=[*entries, past]),
+                slice=ast.Call(func=ast.Name(id="ws_cell"), args=[*places]),
+            ):
+                row, column, rows, columns = map(self.term, places)
+                if row.trend != "constant" or column.trend != "constant":
+                    return UNKNOWN
+                within = all(
+                    at.range.kind == "int"
+                    and -size.range.low <= at.range.low
+                    and at.range.high < size.range.high
+                    for at, size in ((row, rows), (column, columns))
+                )
+                values = [self.term(entry) for entry in (entries if within else [*entries, past])]
+                return Term("constant", reduce(ranges.hull, (value.range for value in values)))
         return UNKNOWN
 
     def of_attribute(self, node: ast.Attribute) -> Term:

@@ -20,7 +20,7 @@ from cugraph_ws.errors import ProgramError
 from cugraph_ws.graph.view import Examples
 from cugraph_ws.program.budget import OutOfSteps, limited
 from cugraph_ws.program.inference import Inference
-from cugraph_ws.program.infinity import INFINITY, STORED
+from cugraph_ws.program.infinity import INFINITY, STORED, plain_functions
 from cugraph_ws.program.lists import Messages
 from cugraph_ws.program.randomness import DRAWING, NUMBER
 from cugraph_ws.program.source import plain_function
@@ -76,7 +76,7 @@ class Trial:
         for name, source in program.sources.items():
             # What the user wrote has no generator.
             if NUMBER in program.constants and name in DRAWING:
-                plain[name] = plain_function(source.definitions)
+                plain[name] = plain_function(source.definitions, **plain_functions(program.name))
         self.functions = {
             name: limited(
                 plain[name],

@@ -269,7 +269,7 @@ WRONG = {
     prints: "`print(src.width)`: programs do not print",
     prints_in_an_expression: "uses `print`; of Python's builtins only",
     appends: "`ITEMS.append(src.width)` only has a side effect",
-    uses_a_list: "`ITEMS` is a list; only numbers",
+    uses_a_list: "`ITEMS` has no entries; a table has numbers",
     counts_globally: "declares a global",
     imports: "imports",
     imports_from: "imports",
