@@ -166,6 +166,6 @@ class _Module(_ModuleType):
         raise InputError(f"ws.{name} is a module{_did_you_mean(name, __all__, 'ws.')}")
 
 
-for _value in list(globals().values()):
-    if isinstance(_value, _ModuleType) and _value.__name__.startswith("cugraph_ws."):
+for _name, _value in list(globals().items()):
+    if isinstance(_value, _ModuleType) and not _name.startswith("_") and _name not in __all__:
         _value.__class__ = _Module

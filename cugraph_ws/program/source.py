@@ -13,7 +13,7 @@ import difflib
 import inspect
 import math
 import types
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
@@ -451,16 +451,10 @@ class _Reader:
                 continue  # `resolve` refuses it
             if node.attr not in permitted[parameter]:
                 names = sorted(permitted[parameter])
-                near = difflib.get_close_matches(node.attr, names, 1)
-                remedy = f"; did you mean `{near[0]}`?" if near else ""
-                if not near and parameter in DECLARED_BY:
-                    remedy = f"; declare `{node.attr} = {DECLARED_BY[parameter]}(ws.float64)`"
-                elif not near and node.attr in OF_GRAPHS:
-                    remedy = f"; declare `{node.attr}: ws.{node.attr}`"
                 self.fail(
                     node,
                     f"`{parameter}.{node.attr}` is not declared; `{parameter}` has: "
-                    f"{', '.join(names) or 'none'}{remedy}",
+                    f"{', '.join(names) or 'none'}{_remedy(parameter, node.attr, permitted)}",
                 )
             used[parameter].add(node.attr)
         # A parameter that is passed on as a whole may be read in any way.
@@ -709,6 +703,17 @@ def _is_number(node: ast.expr) -> bool:
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         node = node.operand
     return isinstance(node, ast.Constant) and isinstance(node.value, (bool, int, float))
+
+
+def _remedy(parameter: str, name: str, permitted: Mapping[str, Collection[str]]) -> str:
+    """Return what to write instead of an attribute of a function's parameter that is not declared."""
+    if near := difflib.get_close_matches(name, permitted[parameter], 1):
+        return f"; did you mean `{near[0]}`?"
+    if holders := [holder for holder, names in permitted.items() if name in names]:
+        return f"; did you mean `{holders[0]}.{name}`?"
+    if parameter in DECLARED_BY:
+        return f"; declare `{name} = {DECLARED_BY[parameter]}(ws.float64)`"
+    return f"; declare `{name}: ws.{name}`" if name in OF_GRAPHS else ""
 
 
 def _literal(value: Any) -> ast.expr | None:
