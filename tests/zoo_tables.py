@@ -1,4 +1,4 @@
-"""Programs of the zoo that read tables by index, and whose helpers have defaults or are lambdas."""
+"""Programs of the zoo that read tables or numbers of vertices, and whose helpers have defaults or are lambdas."""
 
 from __future__ import annotations
 
@@ -210,3 +210,92 @@ class Nested:
 
     def active(old, new):
         return between(new.x, 8) and new.x != old.x
+
+
+@entry(compiled=True)
+class Ahead:
+    """Counts in-neighbours with a smaller number, less those with a greater one, by the numbers of both ends."""
+
+    x: ws.int64
+    me: ws.vertex_number
+    max_iter = 3
+    combine = sum
+
+    def init(own):
+        return own.me % 3
+
+    def compute(src, dst):
+        return src.x if src.me < dst.me else -1
+
+    def apply(old, gathered):
+        return gathered + old.me
+
+
+@entry()
+class Heard:
+    """The greatest number among those from which a vertex can be reached, and where it came from; proved free of order."""
+
+    most: ws.int64
+    me: ws.integer_id
+
+    def init(vertex, own):
+        return own.me - vertex - 1
+
+    def compute(src):
+        return max(src.most, src.me)
+
+    combine = max
+
+    def apply(old, gathered):
+        return max(old.most, gathered)
+
+
+@entry(from_first)
+class Told:
+    """The vertex that told a vertex something first, of several the least number."""
+
+    teller: ws.vertex_id
+    me: ws.vertex_number
+    start: ws.vertex_parameter
+    combine = min
+
+    def init(own, p):
+        return own.me if own.me == p.start else math.inf
+
+    def starts(state, p):
+        return state.me == p.start
+
+    def compute(src):
+        return src.me
+
+    def apply(old, gathered):
+        return old.teller if old.teller < math.inf else gathered
+
+    def settled(state):
+        return state.teller < math.inf
+
+
+@entry(message=int)
+class Third:
+    """The third least of the senders' numbers, less the vertex's own."""
+
+    x: ws.int64
+    me: ws.vertex_number
+    max_iter = 2
+
+    def init(vertex):
+        return 0
+
+    def compute(src):
+        return 2 * src.me - src.x
+
+    def gather_list(old, messages):
+        return messages[2] - old.me if len(messages) > 2 else old.me
+
+    message_order = "value"
+
+    def apply(gathered):
+        return gathered
+
+    def active(old, new):
+        return old.me % 2 == 0 and old.x != new.x

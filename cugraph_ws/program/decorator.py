@@ -26,6 +26,7 @@ from cugraph_ws.program.declarations import (
     Predecessor,
     ScalarType,
     State,
+    VertexNumber,
     VertexParameter,
     VertexSet,
     VertexValue,
@@ -144,7 +145,14 @@ OTHER_TYPES: dict[type, str] = {
     bool: "ws.boolean", int: "ws.int64", float: "ws.float64", np.bool_: "ws.boolean",
     np.int32: "ws.int32", np.int64: "ws.int64", np.float32: "ws.float32", np.float64: "ws.float64",
 }  # fmt: skip
-CONSTANTS = Constant, VertexValue, Distribution, VertexSet, Jump  # declarations of vertex constants
+CONSTANTS = (
+    Constant,
+    VertexNumber,
+    VertexValue,
+    Distribution,
+    VertexSet,
+    Jump,
+)  # declarations of vertex constants
 COMBINES: dict[Any, str] = {sum: "sum", min: "min", max: "max", any: "any", any_message: "any"}
 
 
@@ -155,7 +163,7 @@ def vertex_program(cls: type) -> VertexProgram:
     ----------
     cls : type
         A class that declares, by annotation or assignment, state fields (`ws.float32`, …), edge
-        attributes (`ws.edge`), vertex constants (`ws.vertex_value`, `ws.out_degree`, …) and run
+        attributes (`ws.edge`), vertex constants (`ws.vertex_value`, `ws.out_degree`, `ws.vertex_number`, …) and run
         parameters (`ws.parameter`, `ws.vertex_parameter`), jumps (`ws.at`, `ws.least_at`, …), and
         which defines
 
