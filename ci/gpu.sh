@@ -12,17 +12,17 @@
 #   ci/gpu.sh cluster-fuzz             random graphs on all of them, with random ways between GPUs
 #   ci/gpu.sh bench-cluster            benchmarks on all of them: builds with memory, functions, exchange;
 #                                      -build, -functions, -exchange: one of these; -hub: exchange
-#                                      through the host; -ways: each way between GPUs; -scaling: from
-#                                      one GPU to several, on graphs of several sizes and densities;
+#                                      through the host; -scaling: from one GPU to several, on
+#                                      graphs of several sizes and densities;
 #                                      -peers: cuGraph's own beside ours; -large: from Parquet to ranks
 #                                      in Parquet
-#   ci/gpu.sh bench-schedules:KR24     one part of them, on one graph
+#   ci/gpu.sh bench-searches:KR24      one part of them, on one graph
 #   GPU_BENCH_DATA=FOLDER ci/gpu.sh bench-supersteps:data     on all edge lists of a folder
 #
 # Ended by SIGTERM, as by `timeout`, it ends what runs, and reports what that has done.
 #
 # Nothing is installed: PYTHON (python3 if not set) must be able to import cugraph_ws, CuPy, cuDF and
-# pytest.  cuGraph, compute-sanitizer and ncu are used where they are there.
+# pytest.  cuGraph and compute-sanitizer are used where they are there.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 exec ci/bench.sh stages "$@"

@@ -8,7 +8,8 @@ For processors it makes the calls of `cugraph-ws warm-up` with an empty cache, a
 Numba's target of `cugraph_ws.runtime.shipped`.  What it writes serves this version of Python and of Numba: run it
 again with other ones, to ship for them too.  For GPUs it compiles the kernels that calls are listed to launch
 (`ci/launched_together.py`), if their entries are not there; they serve any Python, and this version of Numba and
-Numba-CUDA.  Entries of older sources are removed.
+Numba-CUDA.  With them go the operations on CuPy's arrays that `ci/array_operations.py` has listed, for the release
+of CuPy that it names, which must be installed.  Entries of older sources are removed.
 """
 
 from __future__ import annotations
@@ -20,14 +21,20 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import zipfile
 import zlib
 from collections.abc import Container, Iterable, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
+from hashlib import sha256
 from pathlib import Path
+from typing import Any
+
+import array_operations
 
 from cugraph_ws.backends.cuda.listed_programs import jobs_of
 from cugraph_ws.runtime import shipped
+from cugraph_ws.runtime.array_operations import archive_name
 from cugraph_ws.runtime.compile_ahead import LIST, Job
 from cugraph_ws.runtime.compile_worker import function_of, source_of
 from cugraph_ws.runtime.device_compiler import entry_name, load_or_compile
@@ -136,6 +143,51 @@ def _compile(folder: Path, job: Job) -> None:
     load_or_compile(source_of(job), job.name, job.kinds, job.capability, function)
 
 
+def ship_operations(listed: dict[str, Any], architectures: Sequence[str], *, into: Path) -> int:
+    """Compile array operations, into an archive for each architecture that has none of this list.
+
+    Parameters
+    ----------
+    listed : dict
+        See `array_operations.listed`.
+    architectures : sequence of str
+        Such as `"90"`.
+    into : Path
+        Archives of other architectures are removed from it.
+
+    Returns
+    -------
+    int
+        Bytes of the archives.
+    """
+    import cupy
+
+    headers = cupy._core.core.CUPY_CACHE_KEY
+    if headers != listed["headers"]:
+        raise SystemExit(
+            f"{array_operations.LIST} is for CuPy {listed['cupy']}, and {cupy.__version__} is installed: "
+            "install that release, or list the operations anew (python ci/array_operations.py, with a GPU)"
+        )
+    digest = sha256("\0".join(listed["sources"]).encode()).hexdigest().encode()
+    paths = {into / archive_name(arch): arch for arch in architectures}
+    for path in set(into.glob(archive_name("*"))) - set(paths):
+        path.unlink()
+    with ProcessPoolExecutor(os.cpu_count()) as pool:
+        for path, arch in paths.items():
+            if path.exists() and zipfile.ZipFile(path).comment == digest:
+                continue
+            compiled = pool.map(
+                partial(array_operations.compile_operation, arch=arch),
+                listed["sources"],
+                chunksize=8,
+            )
+            with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+                archive.comment = digest
+                for name, code in compiled:
+                    archive.writestr(zipfile.ZipInfo(name), code, zipfile.ZIP_DEFLATED)
+    return sum(path.stat().st_size for path in paths)
+
+
 def _ship_cpu(folder: Path) -> int:
     weights = [word for kind in ("float64", "float32", "int64") for word in ("--weights", kind)]
     warm_up = ["cugraph_ws.cli.main", "warm-up", "--engine", "cpu", *weights]
@@ -156,13 +208,19 @@ def main() -> None:
         if given.engine == "cpu":
             size = _ship_cpu(Path(folder))
         else:
+            architectures = given.only or ARCHITECTURES
             calls = [call for call, *_ in json.loads(LIST.read_text("utf-8"))["calls"]]
             jobs = [
                 job
-                for asked in given.only or ARCHITECTURES
+                for asked in architectures
                 for job in jobs_of(calls, tuple(map(int, asked.split("."))))
             ]
             size = ship_kernels(Path(folder), jobs, into=FOLDER)
+            size += ship_operations(
+                array_operations.listed(),
+                [each.replace(".", "") for each in architectures],
+                into=FOLDER,
+            )
     entries = sum(len(list(FOLDER.glob(name))) for name in ENTRIES[given.engine])
     print(f"{FOLDER}: {entries} entries, {size / 1e6:.1f} MB of a wheel")
     if size > LIMIT:

@@ -5,6 +5,8 @@ the same engines.
 """
 
 import logging as _logging
+from types import ModuleType as _ModuleType
+from typing import Any as _Any
 from typing import NoReturn
 
 from cugraph_ws import datasets
@@ -158,3 +160,16 @@ def __dir__() -> list[str]:
 def __getattr__(name: str) -> NoReturn:
     remedy = "" if name.startswith("_") else _did_you_mean(name, __all__, "ws.")
     raise AttributeError(f"cugraph_ws has no {name!r}{remedy}", name=name)
+
+
+class _Module(_ModuleType):
+    """A module of this package, which says what may be meant when it is called, as in `ws.graph(edges)`."""
+
+    def __call__(self, *arguments: _Any, **options: _Any) -> NoReturn:
+        name = self.__name__.removeprefix("cugraph_ws.")
+        raise InputError(f"ws.{name} is a module{_did_you_mean(name, __all__, 'ws.')}")
+
+
+for _value in list(globals().values()):
+    if isinstance(_value, _ModuleType) and _value.__name__.startswith("cugraph_ws."):
+        _value.__class__ = _Module

@@ -97,6 +97,7 @@ class EdgeFrameAccessor(Generic[FrameT]):
     run: Callable[..., Result[FrameT]] = _method(run, "graph")
     run_groups: Callable[..., FrameT] = _method(public.run_groups, "edges")
     check: Callable[..., CheckReport] = _method(check, "graph")
+    shortest_path: Callable[..., FrameT] = _method(public.shortest_path, "result")
     layout = method(layout)
     plot = method(plot)
 
@@ -201,6 +202,7 @@ def register() -> None:
     """
     functions = {name: declared.function for name, declared in ALGORITHMS.items()}
     more: dict[str, Callable[..., Any]] = {"layout": layout, "plot": plot}
+    more["shortest_path"] = public.shortest_path
     more |= {"run": _run_on(run), "check": _run_on(check)}
     add_methods({**functions, **more})
     wrapt.register_post_import_hook(_register_pandas, "pandas")

@@ -235,8 +235,9 @@ def check_columns(
         )
         absent = names is None and argument == "attributes"
         if not (is_label(names) or listed or absent):
+            arrays = "; Graph.from_arrays takes arrays" * hasattr(names, "dtype")
             raise InputError(
-                f"{argument}={shown(names)} must be the name of a column, or a list of names"
+                f"{argument}={shown(names)} must be the name of a column, or a list of names{arrays}"
             )
     if weight is not None and not is_label(weight):
         raise InputError(f"weight={shown(weight)} must be the name of a column, or None")

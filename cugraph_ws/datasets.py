@@ -7,7 +7,7 @@ made from a seed by the generators, which are public here too; like the library,
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from cugraph_ws.graph.generators import (
     rmat,
     stochastic_blocks,
 )
+from cugraph_ws.suggestions import did_you_mean
 
 __all__ = [
     "circles",
@@ -260,3 +261,8 @@ def circles(frame: str | None = "pandas") -> Any:
     8
     """
     return stochastic_blocks(range(25, 65, 5), 0.25, 0.004, seed=5, frame=frame)
+
+
+def __getattr__(name: str) -> NoReturn:
+    remedy = did_you_mean(name, __all__, "ws.datasets.") or f"; it has: {', '.join(__all__)}"
+    raise AttributeError(f"ws.datasets has no {name!r}{remedy}", name=name)

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
         run: Callable[..., Result[FrameT]]
         check: Callable[..., CheckReport]
+        shortest_path: Callable[..., FrameT]
         layout = method(layouts.layout)
         plot = method(plots.plot)
 

@@ -71,7 +71,8 @@ def test_signatures_and_docstrings_are_the_functions_without_the_frame(name):
     assert method.__doc__ == function.__doc__
     assert (method.__name__, method.__qualname__) == (name, f"EdgeFrameAccessor.{name}")
     parameters = inspect.signature(function).parameters
-    frame = "edges" if name in ("graph", "run_groups") else "graph"
+    frames = {"graph": "edges", "run_groups": "edges", "shortest_path": "result"}
+    frame = frames.get(name, "graph")
     assert list(inspect.signature(method).parameters) == [
         "self",
         *(one for one in parameters if one != frame),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -73,6 +74,44 @@ MISTAKES = {
         lambda: ws.modularity(GRAPH, {}, gamma=2.0),  # type: ignore[call-arg]
         r"modularity\(\) has no argument gamma; did you mean resolution\? it has: graph",
     ),
+    "edges called": (lambda: GRAPH.edges(), "graph.edges is no method: write graph.edges, without"),
+    "vertices called": (lambda: GRAPH.vertices(), "graph.vertices is no method"),
+    "a number called": (lambda: GRAPH.number_of_edges(), "graph.number_of_edges is no method"),
+    "an item of a graph": (lambda: GRAPH[0], r"graph\[0\]: a graph has no items; .*ego_graph"),
+    "columns by position": (
+        lambda: ws.pagerank(EDGES, "source", "destination"),
+        r"pagerank\(\) has columns by name: source='source', destination='destination'",
+    ),
+    "too many by position": (
+        lambda: ws.sssp(GRAPH, 0, 1),
+        r"sssp\(\) takes graph, start by position; give the others by name, not 1",
+    ),
+    "a column of a pair": (
+        lambda: ws.louvain(GRAPH)["partition"],
+        "a pair has no item 'partition'; write: frame, modularity = ws.louvain",
+    ),
+    "a module for the class": (
+        lambda: ws.graph(EDGES),
+        "ws.graph is a module; did you mean ws.Graph",
+    ),
+    "arrays for columns": (
+        lambda: ws.Graph(EDGES["source"].to_numpy(), EDGES["weight"].to_numpy()),
+        "Graph.from_arrays takes arrays",
+    ),
+    "device": (lambda: ws.pagerank(GRAPH, device="cpu"), "did you mean engine"),
+    "hops": (lambda: ws.ego_graph(GRAPH, 0, hops=2), "did you mean radius"),
+    "an option of run": (
+        lambda: ws.run(ws.PageRank, GRAPH, iterations=5),
+        r"run\(\) has no option iterations; did you mean max_iter\?",
+    ),
+    "colours of a map": (
+        lambda: ws.plot(GRAPH, color="red"),
+        r"colour= is of vertices, .* give layout=graph.layout\(\)",
+    ),
+    "a row of a result": (
+        lambda: RESULT[0],
+        "the result has no column 0; its columns are 'vertex'",
+    ),
     "a missing column": (
         lambda: ws.run(ws.PageRank, GRAPH)["rank"],
         "the result has no column 'rank'; its columns are 'vertex', 'pagerank'",
@@ -89,6 +128,13 @@ NAMES = {
     "a frame's method of a result": (lambda: RESULT.merge, r"a frame: result\.frame\.merge"),
     "membership": (lambda: GRAPH.has_node, "write: vertex in graph"),
     "an edge": (lambda: GRAPH.has_edge, "look in graph.edges"),
+    "a data set": (lambda: ws.datasets.karate, "ws.datasets has no 'karate'; it has: circles"),
+    "rows of a graph": (lambda: GRAPH.head, "did you mean graph.edges"),
+    "an undirected copy": (lambda: GRAPH.to_undirected, "build it with directed=True or False"),
+    "rows of a pair": (
+        lambda: ws.leiden(GRAPH).head,
+        "a pair has no 'head'; write: frame, modular",
+    ),
     "a misspelt method": (lambda: EDGES.ws.pagernak, "frame.ws has no .*did you mean ws.pagerank"),
 }
 
@@ -105,6 +151,21 @@ def test_names_that_do_not_exist(mistake):
     look_up, message = NAMES[mistake]
     with pytest.raises(AttributeError, match=message):
         look_up()
+
+
+def test_shortest_path_is_called_as_in_networkx():
+    for path in (
+        ws.shortest_path(GRAPH, source=0, target=2),
+        ws.shortest_path(GRAPH, start=0, targets=2),
+        GRAPH.shortest_path(0, 2),
+        EDGES.ws.shortest_path(0, 2),
+    ):
+        assert path["vertex"].tolist() == [0, 1, 2]
+
+
+def test_ids_of_several_columns_are_tuples():
+    pairs = pd.DataFrame({"s": ["a"], "t": [1], "u": ["b"], "v": [2]})
+    assert list(ws.Graph(pairs, ["s", "t"], ["u", "v"])) == [("a", 1), ("b", 2)]
 
 
 def test_a_result_is_no_sequence_of_rows():
@@ -176,6 +237,61 @@ def that_prints() -> Any:
     return Slip
 
 
+def with_a_number() -> Any:
+    @ws.vertex_program
+    class Slip:
+        x: ws.float64
+        combine = sum
+        damping = 0.85
+
+    return Slip
+
+
+def with_an_array_function() -> Any:
+    @ws.vertex_program
+    class Slip:
+        x: ws.float64
+        combine = np.maximum
+
+        def init(vertex):
+            return 1.0
+
+        def compute(src):
+            return src.x
+
+        def apply(gathered):
+            return gathered
+
+    return Slip
+
+
+def with_a_value_for_a_type() -> Any:
+    @ws.vertex_program
+    class Slip:
+        x: ws.float64
+        damping = ws.parameter(0.85)  # type: ignore[arg-type]
+
+    return Slip
+
+
+def that_reads_a_degree() -> Any:
+    @ws.vertex_program
+    class Slip:
+        x: ws.float64
+        combine = sum
+
+        def init(vertex):
+            return 1.0
+
+        def compute(src):
+            return src.x / src.out_degree
+
+        def apply(gathered):
+            return gathered
+
+    return Slip
+
+
 def over_a_frame() -> Any:
     @ws.vertex_program
     class Slip:
@@ -239,6 +355,17 @@ def that_is_async() -> Any:
         (with_a_default, r"Slip\.x = 1\.0: a state has no default; .* from init"),
         (with_self, "a program has no self"),
         (that_prints, r"`print\(src\.x\)`: programs do not print; .* breakpoints"),
+        (lambda: ws.vertex_program(), "put @ws.vertex_program, without parentheses, above a class"),
+        (
+            with_a_number,
+            r"declare it damping = ws\.parameter\(ws\.float64, 0\.85\), and read p\.damp",
+        ),
+        (with_an_array_function, "is a function of arrays; write combine = max"),
+        (
+            with_a_value_for_a_type,
+            "Slip.damping: 0.85 is no type; give one first, such as ws.float64",
+        ),
+        (that_reads_a_degree, "declare `out_degree: ws.out_degree`"),
         (over_a_frame, "`EDGES` is a DataFrame; only numbers"),
         (that_asks_for_none, "`gathered is None`: nothing is None in a program; .*0 for sum"),
         (that_is_async, r"Slip\.compute .*: is async; write it as a plain def"),

@@ -9,8 +9,7 @@ from collections.abc import Sequence
 # Each is a module with a function `main`, which takes arguments and has a --help of its own.
 COMMANDS = {
     "cpu": ("bench.cpu.parts", "two cores: ours, NetworKit, igraph, NetworkX and SciPy; users' programs"),
-    "gpu": ("bench.gpu.parts", "one GPU: ours, cuGraph, cuSPARSE, virtual warps, variants of runs"),
-    "first-calls": ("bench.gpu.first_calls", "one GPU: nine functions in a new process, with shipped code and without"),
+    "gpu": ("bench.gpu.parts", "one GPU: ours, cuGraph, cuSPARSE"),
     "cluster": ("bench.cluster.parts", "several GPUs: builds, functions, exchange, scaling, cuGraph, Parquet"),
     "compare": ("bench.compare", "two checkouts in turns, in new processes: times, first calls, memory"),
     "estimates": ("bench.cpu.estimates", "ws.estimate_memory against the memory that builds take"),

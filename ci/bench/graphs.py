@@ -135,7 +135,6 @@ GENERATED: dict[str, tuple[int, Callable[[], tuple[DeviceArray, DeviceArray]]]] 
     **{name: (n, partial(rmat, n, m, corners)) for name, (n, m, corners) in RMAT.items()},
     "road-like": (1400 * 1400, partial(grid, 1400, 0.28)),
     "grid": (1400 * 1400, partial(grid, 1400, 0.0)),
-    "ER25V201E": (25_165_824, partial(uniform, 25_165_824, 201_326_592)),
     "kronecker-22": (1 << 22, partial(rmat, 1 << 22, 1 << 26, GRAPH500, seed=7)),
     "skewed-22": (1 << 22, partial(rmat, 1 << 22, 60_000_000, (0.65, 0.15, 0.15), seed=7)),
     "uniform-22": (1 << 22, partial(uniform, 1 << 22, 100_000_000)),

@@ -1,4 +1,4 @@
-"""Tables I, II, V, VI, VIII and IX of the Warp Segmentation paper and CuSha's tables, over all graphs of a report."""
+"""Tables I, VIII and IX of the Warp Segmentation paper, over all graphs of a report."""
 
 from __future__ import annotations
 
@@ -10,13 +10,7 @@ from typing import Any
 from bench.tables import Table
 
 PROGRAMS = ("BFS", "CC", "CS", "HS", "NN", "PR", "SSSP", "SSWP")  # in the paper's order
-DENSE = ("CS", "HS", "NN", "PR")  # those whose supersteps read every edge
 OTHERS = ("ALL", "MS")  # methods of exchange that VR is compared with
-LARGE = 134_000_000  # edges of graphs that the paper calls large: their shards stayed on the host
-LAYOUTS = ("csc", "gshards", "windows")
-SLIDES = {
-    "virtual warps of 32": "28.2%, 34.5%", "gshards": "80.2%, 88.9%", "windows": "77.6%, 91.6%",
-}  # fmt: skip
 NONE = "–"
 
 Section = Mapping[str, Any]
@@ -65,9 +59,7 @@ def tables(report: Report) -> list[Table]:
     """Return the tables that a report has figures for."""
     every = [
         useful_table(report), refinement_table(report),
-        *(scaling_table(report, time) for time in ("supersteps", "call")), _graphs(report),
-        _speedups(report, "V", large=True), _speedups(report, "VI", large=False), _efficiency(report),
-        _space(report), _breakdown(report),
+        *(scaling_table(report, time) for time in ("supersteps", "call")),
     ]  # fmt: skip
     return [table for table in every if table.rows]
 
@@ -143,97 +135,3 @@ def _cells(ratios: Sequence[float | None]) -> list[str]:
 
 def _text(ratio: float | None) -> str:
     return NONE if ratio is None else f"{ratio:.2f}"
-
-
-# ------------------------------------------------------------------------------------------- CuSha
-
-
-def sensitivities(report: Report) -> dict[str, dict[str, list[tuple[float, float]]]]:
-    """Return the time of a superstep by the size of shards.
-
-    Returns
-    -------
-    dict
-        By graph and layout: KiB of shared memory, ascending, and milliseconds with the best number of
-        threads.  The CSC, which has no shards, has one point at 0.
-    """
-    lines: dict[str, dict[str, list[tuple[float, float]]]] = {}
-    for section in with_figure(report, "layouts").values():
-        best: dict[str, dict[float, float]] = {}
-        for layout, shared, _, time in section["figures"]["layouts"]:
-            sizes = best.setdefault(layout, {})
-            sizes[shared / 1024] = min(time, sizes.get(shared / 1024, time))
-        lines[section["graph"]] = {layout: sorted(sizes.items()) for layout, sizes in best.items()}
-    return lines
-
-
-def _graphs(report: Report) -> Table:
-    """Return Table II: the paper's graphs, and those measured in place of some of them."""
-    sections = with_figure(report, "shards").values()
-    sizes = {
-        section["graph"]: (section["figures"]["edges"], section["figures"]["vertices"])
-        for section in sections
-    }
-    rows = [
-        [name, f"{vertices:,}", f"{edges:,}", f"{edges / max(1, vertices):.1f}"]
-        for name, (edges, vertices) in sorted(sizes.items(), key=lambda item: item[1], reverse=True)
-    ]
-    columns = ["graph", "vertices with edges", "edges", "edges a vertex"]
-    return Table("Table II: graphs on one GPU", columns, rows)
-
-
-def _speedups(report: Report, number: str, *, large: bool) -> Table:
-    """Return Table V or VI: time of supersteps over Concatenated Windows ÷ over the CSC."""
-    rows, lines = [], []
-    for section in with_figure(report, "shards").values():
-        figures = section["figures"]
-        if (figures["edges"] >= LARGE) == large:
-            ratios = [over({name: {"seconds": time} for name, time in figures["shards"].get(program, {}).items()},
-                           "windows", "csc") for program in DENSE]  # fmt: skip
-            lines.append(ratios)
-            rows.append([section["graph"], *map(_text, ratios)])
-    if len(lines) > 1:
-        rows.append(["average", *(_text(_mean(column)) for column in zip(*lines, strict=True))])
-    size = "large" if large else "small"
-    title = (
-        f"Table {number}: speed-up of Warp Segmentation over Concatenated Windows, {size} graphs"
-    )
-    return Table(title, ["graph", *DENSE], rows)
-
-
-def _efficiency(report: Report) -> Table:
-    """Return the efficiency of loads, and the share of active lanes, of the kernels that gather."""
-    rows = []
-    for section in with_figure(report, "counters").values():
-        cells = {by: f"{loads:.1%}, {lanes:.1%}" for program, by, kernel, loads, lanes in section["figures"]["counters"]
-                 if program == "pagerank" and kernel != "fill_slots" and section["part"] == "loads"}  # fmt: skip
-        if cells:
-            rows.append([section["graph"], *(cells.get(name, NONE) for name in ("csc", *SLIDES))])
-    if rows:
-        rows.append(["CuSha's slides, average", NONE, *SLIDES.values()])
-    title = "CuSha's memory efficiency: bytes used of sectors loaded, lanes active"
-    return Table(title, ["graph", "csc", *SLIDES], rows)
-
-
-def _space(report: Report) -> Table:
-    """Return the bytes of the arcs of each layout."""
-    rows = []
-    for section in with_figure(report, "space").values():
-        space, edges = section["figures"]["space"], section["figures"]["edges"]
-        for layout in LAYOUTS:
-            if layout in space:
-                each, times = space[layout] / max(1, edges), space[layout] / space["csc"]
-                rows.append([section["graph"], layout, f"{each:.1f}", f"{times:.2f}"])
-    return Table("CuSha's space overhead", ["graph", "layout", "B/edge", "times the CSC"], rows)
-
-
-def _breakdown(report: Report) -> Table:
-    """Return the parts of the time of a first PageRank."""
-    parts = ("build", "conversion", "supersteps", "result")
-    rows = [
-        [section["graph"], layout, *(f"{1e3 * times[part]:.1f}" for part in parts)]
-        for section in with_figure(report, "breakdown").values()
-        for layout, times in section["figures"]["breakdown"].items()
-    ]
-    columns = ["graph", "layout", *(f"{part}, ms" for part in parts)]
-    return Table("CuSha's breakdown of time: a first PageRank to 1e-6", columns, rows)

@@ -1,4 +1,4 @@
-"""Figures 9 and 10 of the Warp Segmentation paper and CuSha's sensitivity, drawn from a report, and their tables.
+"""Figure 10 of the Warp Segmentation paper, drawn from a report, and its tables.
 
 Pictures are SVG; the same report always gives the same bytes.  The folder's README.md has the tables and pictures.
 """
@@ -6,9 +6,7 @@ Pictures are SVG; the same report always gives the same bytes.  The folder's REA
 from __future__ import annotations
 
 import io
-import re
-from collections.abc import Callable, Mapping
-from functools import partial
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +14,12 @@ import matplotlib
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
 
-from bench.papers import PROGRAMS, Section, exchanges, label, scalings, sensitivities, tables
+from bench.papers import exchanges, scalings, tables
 
 BLUE, ORANGE, GREEN, GREY = "#2b6ca3", "#d9722b", "#4a8f4a", "#666666"
-METHODS = ("VR", "MS", "ALL")
-PARTS = {"computing": BLUE, "communication": ORANGE}
 MARKS = ("o", "s", "^", "D")
 COLOURS = (GREY, BLUE, ORANGE, GREEN)
-HEAD = """# Section V of the Warp Segmentation paper and CuSha's tables, measured here
+HEAD = """# Section V of the Warp Segmentation paper, measured here
 
 Made by `python -m bench report` of the record in the folder above, which `ci/gpu.sh` has written.  What is measured, and
 how, is in [ci/bench/README.md](../../../ci/bench/README.md).
@@ -41,26 +37,18 @@ def draw(report: Mapping[str, Any], folder: Path) -> tuple[list[Path], dict[str,
     dict of str to str
         For each missing table or picture the command that measures it.
     """
-    pictures: dict[str, Callable[[], Figure]] = {
-        "-".join(["figure-9", *re.findall(r"[\w-]+", name)]): partial(breakdown_figure, section)
-        for name, section in exchanges(report).items()
-        if shares(section)
-    }
     needed = {
-        "Tables I and VIII": (exchanges(report), ASK_EXCHANGE), "Figure 9": (pictures, ASK_EXCHANGE),
+        "Tables I and VIII": (exchanges(report), ASK_EXCHANGE),
         "Table IX": (scalings(report), ASK_SCALING), "Figure 10": (series(report), ASK_SCALING),
     }  # fmt: skip
     missing = {name: command for name, (figures, command) in needed.items() if not figures}
-    if "Figure 10" not in missing:
-        pictures["figure-10"] = partial(scaling_figure, report)
-    for graph in sensitivities(report):
-        name = "-".join(["sensitivity", *re.findall(r"[\w-]+", graph)])
-        pictures[name] = partial(sensitivity_figure, report, graph)
     texts = [table.markdown() for table in tables(report)]
-    if not pictures and not texts:
+    if not texts:
         return [], missing
     folder.mkdir(parents=True, exist_ok=True)
-    paths = [_saved(make(), folder / f"{name}.svg") for name, make in pictures.items()]
+    paths = []
+    if "Figure 10" not in missing:
+        paths.append(_saved(scaling_figure(report), folder / "figure-10.svg"))
     page = folder / "README.md"
     page.write_text(
         "\n".join([HEAD, *texts, *(f"![{path.stem}]({path.name})\n" for path in paths)])
@@ -76,58 +64,6 @@ def _saved(figure: Figure, path: Path) -> Path:
     lines = [line.rstrip() for line in drawn.getvalue().splitlines()]
     path.write_text("\n".join(lines) + "\n")
     return path
-
-
-# ------------------------------------------------------------------------------------- Figure 9
-
-
-def shares(section: Section) -> dict[str, dict[str, dict[str, float]]]:
-    """Return computation and communication by program and method, relative to the program's longest time.
-
-    Programs and methods whose time was not split, of one of `exchanges`, are left out.
-    """
-    programs = {}
-    for program in PROGRAMS:
-        methods = {
-            method: {part: numbers[part] for part in PARTS}
-            for method, numbers in section["figures"]["exchange"].get(program, {}).items()
-            if set(PARTS) <= set(numbers)
-        }
-        longest = max((sum(parts.values()) for parts in methods.values()), default=0.0)
-        if longest:
-            programs[program] = {
-                method: {part: seconds / longest for part, seconds in parts.items()}
-                for method, parts in methods.items()
-            }
-    return programs
-
-
-def breakdown_figure(section: Section) -> Figure:
-    """Return Figure 9 of a graph: a bar for each program and method, with computation at the bottom."""
-    figure = Figure(figsize=(11, 4.2), layout="constrained")
-    axes = figure.subplots()
-    places, names, groups = [], [], []
-    for group, (program, methods) in enumerate(shares(section).items()):
-        groups.append((group * (len(METHODS) + 1) + 1, program))
-        for place, method in enumerate(METHODS):
-            places.append(group * (len(METHODS) + 1) + place)
-            names.append(method)
-            bottom = 0.0
-            for part, height in methods.get(method, {}).items():
-                axes.bar(places[-1], height, bottom=bottom, color=PARTS[part], width=0.85)
-                bottom += height
-    axes.set_xticks(places, names, fontsize=8)
-    for middle, program in groups:
-        axes.annotate(program, (middle, 0), xytext=(0, -28), textcoords="offset points",
-                      ha="center", fontweight="bold", annotation_clip=False)  # fmt: skip
-    for part, colour in PARTS.items():
-        axes.bar(0, 0, color=colour, label=part)
-    axes.set(ylabel="of the longest time", ylim=(0, 1.02))
-    axes.set_xlabel(" ", labelpad=18)  # room for the programs' names
-    axes.set_title(label(section), loc="left", fontweight="bold")
-    axes.legend(frameon=False, loc="lower left", bbox_to_anchor=(0.7, 1.0), ncols=2)
-    axes.spines[["top", "right"]].set_visible(False)
-    return figure
 
 
 # ------------------------------------------------------------------------------------ Figure 10
@@ -183,22 +119,3 @@ def _plain(axes: Any, title: str) -> None:
     axes.set_title(title, loc="left", fontweight="bold")
     axes.grid(color="#dddddd", linewidth=0.6)
     axes.spines[["top", "right"]].set_visible(False)
-
-
-# ---------------------------------------------------------------------------------- sensitivity
-
-
-def sensitivity_figure(report: Mapping[str, Any], graph: str) -> Figure:
-    """Return the time of a PageRank superstep over the size of shards, a line for each layout."""
-    figure = Figure(figsize=(5.2, 3.6), layout="constrained")
-    axes = figure.subplots()
-    for place, (layout, line) in enumerate(sensitivities(report)[graph].items()):
-        sizes, times = zip(*line, strict=True)
-        if sizes == (0,):
-            axes.axhline(times[0], color=COLOURS[place], linestyle="--", label=layout)
-        else:
-            axes.plot(sizes, times, marker=MARKS[place], color=COLOURS[place], label=layout)
-    axes.set(xlabel="KiB of shared memory of a shard", ylabel="superstep, ms", ylim=(0, None))
-    _plain(axes, f"PageRank, {graph}")
-    axes.legend(frameon=False)
-    return figure

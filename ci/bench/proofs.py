@@ -127,15 +127,6 @@ def cores(case: Case, core: DeviceArray) -> None:
         verify.check_core_numbers(case.edges("simple"), np.nan_to_num(_host(core)).astype(np.int64))
 
 
-def labels(case: Case, label: DeviceArray) -> None:
-    """Check that no edge lowers a label, no label exceeds its vertex, and no label's own label exceeds it."""
-    xp, present = case.xp, case.present
-    assert not bool((label[case.source] < label[case.destination]).any()), "an edge lowers a label"
-    assert bool((label <= xp.arange(case.n))[present].all()), "a label is above its vertex"
-    again = label[label[present].astype("int64")]
-    assert bool((again <= label[present]).all()), "a label's own label is above it"
-
-
 def steps(
     case: Case, program: str, count: int, first: DeviceArray, fixed: DeviceArray
 ) -> DeviceArray:

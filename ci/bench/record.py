@@ -4,7 +4,7 @@ A file has a section for each graph and GPU model (and number of GPUs, if severa
 A new run replaces its own section and keeps all others.  Sections name their machine, whose facts are in
 `machines.json`.  A section has
 * timings: by job and library the figures that `bench.tables.FIGURES` lists, in milliseconds, or a share;
-* targets: [name, measured, "≥" or "≤", bound], and for schedules the mean of the speed-ups;
+* targets: [name, measured, "≥" or "≤", bound], and the mean if `measured` is the worst of several;
 * tables of texts, and figures from which pictures and tables over several graphs are made.
 """
 

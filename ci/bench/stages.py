@@ -31,23 +31,14 @@ SECONDS = 470.0  # limit of a stage
 FUZZED = 120.0  # seconds, unless GPU_FUZZ_SECONDS is set
 MOST_LISTED = 20  # failures and findings that a report lists
 BENCHES = (  # each in a separate child, so that each stays below the limit
+    "bench-first-calls",
     "bench-supersteps",
-    "bench-schedules:RM22,road-like",
-    "bench-schedules:RM33V335E",
-    "bench-schedules:KR24",
-    "bench-schedules:ER25V201E",
     "bench-frames",
     "bench-known",
     "bench-ranks",
     "bench-searches:RM22,KR24",
     "bench-searches:RM33V335E",
     "bench-searches:road-like",
-    "bench-frontiers",
-    "bench-extrapolation",
-    "bench-layouts",
-    "bench-shards",
-    "bench-efficiency",
-    "bench-loads",
 )
 PARTS = (
     "build",
@@ -56,7 +47,6 @@ PARTS = (
     "exchange",
     "hub",
     "linked",
-    "ways",
     "scaling",
     "peers",
     "large",

@@ -66,7 +66,7 @@ def _rows(job: str, timings: Mapping[str, Sequence[Any]]) -> Iterator[list[str]]
         ]  # fmt: skip
 
 
-def target_table(targets: Sequence[Any], title: str | None = None) -> Table:
+def target_table(targets: Sequence[Any]) -> Table:
     """Return a table of targets (`bench.timing.Target`), in which missed ones are marked."""
     met = sum(target.met for target in targets)
     rows = [
@@ -75,4 +75,4 @@ def target_table(targets: Sequence[Any], title: str | None = None) -> Table:
         for target in targets
     ]  # fmt: skip
     columns = ["target", "graph", "measured", "bound", ""]
-    return Table(title or f"Targets: {met} of {len(targets)} met", columns, rows)
+    return Table(f"Targets: {met} of {len(targets)} met", columns, rows)

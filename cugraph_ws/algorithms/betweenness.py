@@ -79,6 +79,7 @@ WEIGHTED_SEARCH = 45
     columns="vertex, betweenness_centrality",
     weights="weighted",
     note="Paths by hops, or by weights with `weighted=True`; exact, or from `k` sources, scaled as in NetworkX 3.6.",
+    divides="sources",
 )
 @accepts_dask_frames
 def betweenness_centrality(
@@ -147,6 +148,7 @@ def betweenness_centrality(
     weights="kept",
     checkpoints="nowhere",
     note="Paths by hops, or by weights with `weighted=True`; exact, or from `k` sources.",
+    divides="sources",
 )
 @accepts_dask_frames
 def edge_betweenness_centrality(
@@ -312,6 +314,9 @@ class Betweenness(ArrayLoop):
             self._sources = sampled(graph, self._k, self._seed)
         else:
             self._sources = np.unique(as_host(graph.numbers(self._k, "k")))
+        self._all_sources = self._sources
+        place, copies = graph.share
+        self._sources = self._all_sources[place::copies]
         self._vertices = graph.number_of_vertices
         self.near = near = Neighbourhood(graph, on_device=on_device)
         self._score = near.xp.zeros(near.part.size)
@@ -429,14 +434,15 @@ class Betweenness(ArrayLoop):
 
     def columns(self) -> dict[str, Column]:
         """Return the scaled scores of owned vertices; null for the source if there is only one."""
-        graph, n, k = self.near.part.graph, self._vertices, len(self._sources)
+        graph, n, k = self.near.part.graph, self._vertices, len(self._all_sources)
         xp = self.near.xp
         scores = self.near.part.by_number(self._score) * self._factor(self._endpoints)
         if self._endpoints or k == n or n <= 2:
             return {"betweenness_centrality": scores * (n / max(k, 1))}
-        owned = (self._sources >= graph.low) & (self._sources < graph.low + graph.owned)
+        sources = self._all_sources
+        owned = (sources >= graph.low) & (sources < graph.low + graph.owned)
         is_source = xp.zeros(graph.owned, np.bool_)
-        is_source[xp.asarray(self._sources[owned] - graph.low)] = True
+        is_source[xp.asarray(sources[owned] - graph.low)] = True
         # Of the n - 1 vertices where other paths through a vertex begin, k are sources; or k - 1, if
         # the vertex is a source itself.
         scores = scores * xp.where(is_source, (n - 1) / max(k - 1, 1), (n - 1) / max(k, 1))
@@ -459,7 +465,7 @@ class Betweenness(ArrayLoop):
     def _end(self) -> None:
         """Pass the edges' values to `finish`."""
         if self.finish is not None:
-            factor = self._factor(True) * self._vertices / max(len(self._sources), 1)
+            factor = self._factor(True) * self._vertices / max(len(self._all_sources), 1)
             self.finish(self.near.part, self._arcs_by_csc() * factor)
 
     def _count(self, sources: Array) -> tuple[Array, Array, list[Array], list[Array]]:

@@ -53,6 +53,7 @@ GREATEST_SEED = 2**128 - 1
     columns="vertex, closeness_centrality",
     weights="weighted",
     note="Exact, or estimated from `k` vertices; in hops, or in weights with `weighted=True`.",
+    divides="vertices",
 )
 @accepts_dask_frames
 def closeness_centrality(
@@ -125,6 +126,7 @@ def closeness_centrality(
     columns="vertex, harmonic_centrality",
     weights="weighted",
     note="Exact, or estimated from `k` vertices; in hops, or in weights with `weighted=True`.",
+    divides="vertices",
 )
 @accepts_dask_frames
 def harmonic_centrality(

@@ -43,6 +43,7 @@ Array = Any  # NumPy's or CuPy's
     columns="vertex, eccentricity",
     example={"connected": False},
     note="In hops, for all vertices or given ones.",
+    divides="vertices",
 )
 @accepts_dask_frames
 def eccentricity(

@@ -15,6 +15,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from cugraph_ws.algorithms.louvain import (
+    Communities,
     Louvain,
     Objective,
     communities,
@@ -69,7 +70,7 @@ def leiden(
     weight: Weight = AUTO,
     directed: bool = True,
     **options: Unpack[RunOptions],
-) -> tuple[FrameT, float]:
+) -> Communities[FrameT]:
     """Find connected communities of high modularity: the Leiden method.
 
     A first iteration finds communities by Louvain's levels, without refinements; a second one starts
@@ -172,7 +173,7 @@ def leiden(
         directed=directed,
         **options,
     )
-    return result.frame, -result.residual
+    return Communities(result.frame, -result.residual)
 
 
 class Leiden(Louvain):

@@ -11,7 +11,17 @@ follows, which is cheap there (`docs/decisions/030`).
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, Literal, NamedTuple, Unpack, get_args
+from typing import (
+    TYPE_CHECKING,
+    Any,
+    ClassVar,
+    Generic,
+    Literal,
+    NamedTuple,
+    NoReturn,
+    Unpack,
+    get_args,
+)
 
 import numpy as np
 
@@ -47,7 +57,7 @@ from cugraph_ws.runtime.looks import awaited, look
 from cugraph_ws.runtime.memory import available_memory
 from cugraph_ws.runtime.saved_state import SavedState
 
-__all__ = ["Louvain", "louvain"]
+__all__ = ["Communities", "Louvain", "louvain"]
 
 Array = Any  # NumPy's or CuPy's
 Objective = Literal["modularity", "cpm"]
@@ -67,6 +77,40 @@ LEVELS = 100  # most levels, if the user gives no number
 BITS = 900  # of a factor, at most: its products with integers are finite
 LABELS_OF_VERTEX = 40  # bytes of the communities to start from, while they are read
 BYTES_AN_ARC = 72  # bytes of each arc while the arcs of all ranks are sorted
+
+
+class _Pair(NamedTuple, Generic[FrameT]):
+    frame: FrameT
+    modularity: float
+
+
+class Communities(_Pair[FrameT]):
+    """What `louvain` and `leiden` return: a pair.
+
+    Attributes
+    ----------
+    frame : DataFrame
+        The community of each vertex.
+    modularity : float
+        Of the communities.
+    """
+
+    __slots__ = ()
+
+    if not TYPE_CHECKING:  # to type checkers other names are errors
+
+        def __getattr__(self, name: str) -> NoReturn:
+            raise AttributeError(f"a pair has no {name!r}; {PAIR}", name=name)
+
+        def __getitem__(self, key: Any) -> Any:
+            if isinstance(key, str):
+                raise InputError(f"a pair has no item {key!r}; {PAIR}")
+            return super().__getitem__(key)
+
+
+PAIR = (
+    "write: frame, modularity = ws.louvain(graph), as for leiden; the communities are in the frame"
+)
 
 
 @algorithm(
@@ -94,7 +138,7 @@ def louvain(
     weight: Weight = AUTO,
     directed: bool = True,
     **options: Unpack[RunOptions],
-) -> tuple[FrameT, float]:
+) -> Communities[FrameT]:
     """Find communities of high modularity: the Louvain method.
 
     Each level moves vertices to the communities of neighbours as long as modularity rises, then
@@ -188,7 +232,7 @@ def louvain(
         directed=directed,
         **options,
     )
-    return result.frame, -result.residual
+    return Communities(result.frame, -result.residual)
 
 
 def levels_wanted(max_level: int | None, max_iter: int | None) -> int:

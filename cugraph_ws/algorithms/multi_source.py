@@ -332,6 +332,7 @@ class MultiSource(Loop):
     group="paths",
     columns="source, vertex, distance, predecessor",
     example=lambda ids: {"starts": ids[:2]},
+    divides="starts",
 )
 @accepts_dask_frames
 def multi_source_bfs(
@@ -391,6 +392,7 @@ def multi_source_bfs(
     columns="source, vertex, distance, predecessor",
     example=lambda ids: {"starts": ids[:2]},
     weights="read",
+    divides="starts",
 )
 @accepts_dask_frames
 def multi_source_sssp(

@@ -16,6 +16,7 @@ from cugraph_ws.algorithms.bfs import bfs
 from cugraph_ws.algorithms.sssp import sssp
 from cugraph_ws.arguments import is_one_vertex, listed, shown
 from cugraph_ws.errors import InputError
+from cugraph_ws.execution.keywords import takes_names_of_others
 from cugraph_ws.execution.loop import Result
 from cugraph_ws.frames.base import Column, Frame, Masked, VertexNumbers, is_dask_frame, open_frame
 from cugraph_ws.frames.types import FrameT
@@ -40,10 +41,11 @@ def shortest_path(result: Result[FrameT] | FrameT, targets: Any) -> FrameT: ...
 
 
 @overload
-def shortest_path(graph: Graph[FrameT] | FrameT, start: Any, targets: Any, /) -> FrameT: ...
+def shortest_path(graph: Graph[FrameT] | FrameT, /, start: Any, targets: Any) -> FrameT: ...
 
 
-def shortest_path(result: Any, *start: Any, targets: Any = None) -> Any:
+@takes_names_of_others  # type: ignore[misc]  # the second of two arguments is `targets`
+def shortest_path(result: Any, start: Any = None, targets: Any = None) -> Any:
     """Return the paths that a search has found, or those from a vertex of a graph, as a frame.
 
     `shortest_path(result, targets)` follows a search's predecessors; `shortest_path(graph, start,
@@ -88,7 +90,7 @@ def shortest_path(result: Any, *start: Any, targets: Any = None) -> Any:
     >>> ws.shortest_path(edges, "a", "c")["vertex"].tolist()
     ['a', 'b', 'c']
     """
-    ends = [*start, *([] if targets is None else [targets])]
+    ends = [given for given in (start, targets) if given is not None]
     if len(ends) == 2:
         graph = as_graph(result, weight=AUTO)
         search: Any = bfs if graph.weight is None else sssp

@@ -61,6 +61,7 @@ MEMORY = ROWS["personalized_pagerank"]
     weights="read",
     checkpoints="nowhere",
     note='Many seeds share each pass over the edges; `top=` limits the vertices of each; `format="columns"` gives a column for each seed.',
+    divides="seeds",
 )
 @accepts_dask_frames
 def personalized_pagerank(

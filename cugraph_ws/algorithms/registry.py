@@ -97,6 +97,7 @@ class Algorithm:
     program: Any
     note: str
     by_group: ByGroup = False
+    divides: str = ""
 
     @property
     def name(self) -> str:
@@ -172,6 +173,7 @@ def algorithm(
     program: Any = None,
     note: str = "",
     by_group: ByGroup = False,
+    divides: str = "",
 ) -> Callable[[Function], Function]:
     """Declare a public function of a graph; this is the outermost decorator.
 
@@ -202,6 +204,9 @@ def algorithm(
     by_group : bool or callable
         Whether one call on a graph of many groups, between which there are no edges, gives each of them the
         answer of a call on it alone; a callable is given the arguments.  See `run_groups`.
+    divides : str
+        What workers of a cluster that each have a copy of the graph divide among them: the argument with the
+        ids of which each gives rows of its own; or "sources", whose scores in the last column are added.
 
     Returns
     -------
@@ -221,6 +226,7 @@ def algorithm(
             program,
             note,
             by_group,
+            divides,
         )
         leading = "engine, " if program is None else "engine, plan, "
         options = _entry("**options", "", leading + OPTIONS[checkpoints])

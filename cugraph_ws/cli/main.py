@@ -26,10 +26,16 @@ from cugraph_ws.cli.phrasing import flags_of, in_own_words, show_warnings
 from cugraph_ws.errors import CugraphWsError
 from cugraph_ws.execution.keywords import RESEMBLE
 from cugraph_ws.runtime.paths import argument_text
+from cugraph_ws.suggestions import did_you_mean
 
 __all__ = ["commands", "main"]
 
 PROGRAM = "cugraph-ws"
+# What takes the place of functions that are no commands
+INSTEAD = {
+    "shortest_path": "; bfs and sssp find paths: give --start ID --to ID",
+    **dict.fromkeys(("layout", "plot"), "; pictures are drawn in Python: ws.plot(graph)"),
+}
 OK, FAILED, INTERRUPTED = 0, 1, 130  # click returns 2 for a wrong command line
 
 
@@ -40,6 +46,12 @@ class GroupedCommands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Return the command that is called, and remember its flags for messages."""
+        if args[0] not in self.commands and args[0][:1].isalpha():
+            known = (name.replace("-", "_") for name in self.commands)
+            word = args[0].replace("-", "_")
+            remedy = INSTEAD.get(word) or did_you_mean(word, known).replace("_", "-")
+            remedy = remedy or f"; {PROGRAM} --help lists them"
+            raise click.UsageError(f"No such command {args[0]!r}{remedy}", ctx)
         name, command, rest = super().resolve_command(ctx, args)
         settings = ctx.find_object(Settings)
         if settings is not None and command is not None:
@@ -111,11 +123,8 @@ def _exit_code(arguments: Sequence[str] | None, settings: Settings | None = None
         arguments = [argument_text(word) for word in sys.argv[1:]]
     try:
         code = commands.main(arguments, prog_name=PROGRAM, obj=settings, standalone_mode=False)
-    except click.NoSuchOption as error:
-        _with_our_name(error).show()
-        return error.exit_code
     except click.ClickException as error:
-        error.show()
+        _with_remedy(error).show()
         return error.exit_code
     except (click.Abort, KeyboardInterrupt) as error:  # click turns Ctrl-C into Abort
         return _failed(error.__cause__ or error, INTERRUPTED, settings)
@@ -127,14 +136,20 @@ def _exit_code(arguments: Sequence[str] | None, settings: Settings | None = None
     return code if isinstance(code, int) else OK  # click's own for --help, --version
 
 
-def _with_our_name(error: click.NoSuchOption) -> click.UsageError:
-    """Return the error that suggests our option if another library's name for it is given."""
-    meant = RESEMBLE.get(error.option_name.lstrip("-").replace("-", "_"))
-    if error.ctx is not None and meant in [option.name for option in error.ctx.command.params]:
-        ours = f"--{str(meant).replace('_', '-')}"
-        return click.UsageError(
-            f"No such option {error.option_name!r}. Did you mean {ours!r}?", error.ctx
-        )
+def _with_remedy(error: click.ClickException) -> click.ClickException:
+    """Return the error that suggests our option for another library's name, or for a second argument."""
+    context = getattr(error, "ctx", None)
+    if context is None:
+        return error
+    if error.message.startswith("Got unexpected extra argument"):
+        remedy = "vertices, columns and the output are options; -h lists them"
+        return click.UsageError(f"{error.message}: {remedy}", context)
+    if isinstance(error, click.NoSuchOption):
+        meant = RESEMBLE.get(error.option_name.lstrip("-").replace("-", "_"))
+        if meant in [option.name for option in context.command.params]:
+            ours = f"--{str(meant).replace('_', '-')}"
+            message = f"No such option {error.option_name!r}. Did you mean {ours!r}?"
+            return click.UsageError(message, context)
     return error
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from click.core import ParameterSource
 
 from cugraph_ws.cli.options import A_FILE, Job
 
@@ -45,4 +46,6 @@ def given_set(job: Job, name: str, words: Sequence[str], file: Path | None) -> p
 def need(words: Sequence[str], file: Path | None, name: str) -> None:
     """Refuse a set of vertices for which neither words nor a file are given."""
     if not words and file is None:
-        raise click.UsageError(f"give --{name} or --{name}-file")
+        given = click.get_current_context().get_parameter_source("source")
+        column = "; --source is a column of the edges" * (given == ParameterSource.COMMANDLINE)
+        raise click.UsageError(f"give --{name} or --{name}-file{column}")

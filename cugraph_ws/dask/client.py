@@ -173,14 +173,14 @@ class RankTasks:
     direct : sequence of tuple, optional
         The direct task start, by rank: a callable, and its arguments between the `RankContext` and the
         worker.  It returns a function that does the task's work, or None; see `RankPlugin.call`.
-    advice : str
-        What to do if a worker is lost.
     lasts : float
         The expected seconds of the run.  Receiving a task keeps a worker's interpreter busy for two
         milliseconds; in a long run that is best done while the rank waits for its GPU.
     short : bool
         Whether the run is expected to take little longer than tasks take to come.  If it is done when
         it was started directly, tasks only take its results over.
+    apart : bool
+        Whether each worker does its task by itself, as rank 0 of one.
 
     Attributes
     ----------
@@ -188,6 +188,8 @@ class RankTasks:
         The results, by rank.
     first : list of Future
         The partitions of the first frame returned, by rank, if `frames`.
+    advice : str
+        What to do if a worker is lost.
     """
 
     def __init__(
@@ -202,13 +204,13 @@ class RankTasks:
         links: WantedLinks | Literal[""] = "",
         frames: bool = False,
         direct: Sequence[tuple[Any, ...]] | None = None,
-        advice: str = AGAIN,
         lasts: float = 0.0,
         short: bool = False,
+        apart: bool = False,
     ) -> None:
         self.run = f"cugraph_ws-{name}-{uuid.uuid4().hex}"
         self._client, self._addresses = client, tuple(addresses)
-        self._name, self._losses, self._advice = name, losses, advice
+        self._name, self._losses, self.advice = name, losses, AGAIN
         self._unanswered: str | None = None  # a stop request that is not yet delivered
         self._over = False  # whether all ranks are done, or were asked to abandon the run
         self._seconds = FIRST_LOOK  # until the next check of the workers
@@ -218,9 +220,13 @@ class RankTasks:
         if frames:
             _EQUIPPED[client][self.run] = []
         contexts = [
-            RankContext(self.run, rank, self._addresses, links) for rank in range(len(addresses))
+            RankContext(self.run, 0, (address,), links)
+            if apart
+            else RankContext(self.run, rank, self._addresses, links)
+            for rank, address in enumerate(self._addresses)
         ]
-        keys = [f"{self.run}-{context.rank}" for context in contexts]
+        self._leading = self._addresses if apart else self._addresses[:1]  # workers of ranks 0
+        keys = [f"{self.run}-{rank}" for rank in range(len(contexts))]
         self._direct: StartedRun | None = None  # while a direct reply may precede Dask's
         requests: WorkerRequests | None = provider("accelerators").worker_requests()
         if direct is not None and requests is not None:
@@ -291,13 +297,19 @@ class RankTasks:
         ]
 
     def summary(self) -> tuple[list[bytes], dict[str, Any], Any]:
-        """Return the contents of `summary_of` for rank 0's result."""
+        """Return the contents of `summary_of` for rank 0's result, or for the first of ranks 0 that has an error."""
+        if len(self._leading) > 1:
+            asked = [self._client.submit(summary_of, each, pure=False) for each in self.futures]
+            unpacked = [loads(each) for each in self._client.gather(asked)]
+            summary: tuple[list[bytes], dict[str, Any], Any]
+            summary = next((each for each in unpacked if each[2] is not None), unpacked[0])
+            return summary
         summaries = _EQUIPPED[self._client].get(self.run)
         if self._direct is not None and self._direct.replies[0] is not None:
             summaries = [self._direct.replies[0]]
         if not summaries:
             summaries = [self._client.submit(summary_of, self.futures[0], pure=False).result()]
-        summary: tuple[list[bytes], dict[str, Any], Any] = loads(summaries[0])
+        summary = loads(summaries[0])
         return summary
 
     def results(self) -> list[Any]:
@@ -309,9 +321,7 @@ class RankTasks:
 
     def request(self, request: str) -> None:
         """Request that the run ends at its next collective; `join` repeats a lost request."""
-        answered = self._ask(
-            self._addresses[:1], op="cugraph_ws_request", run=self.run, request=request
-        )
+        answered = self._ask(self._leading, op="cugraph_ws_request", run=self.run, request=request)
         self._unanswered = None if all(answered) else request
 
     def join(self) -> list[Future[Any]]:
@@ -473,7 +483,7 @@ class RankTasks:
             f"worker {address} was lost, and with it {self._losses[rank]}"
             for address, rank in zip(lost, ranks, strict=True)
         )
-        raise kind(f"{self._name}: {what}. {self._advice}") from next(iter(losses), None)
+        raise kind(f"{self._name}: {what}. {self.advice}") from next(iter(losses), None)
 
     def _give_up(self, reason: str, lost: Sequence[str] = ()) -> None:
         """Wake all remaining ranks, wait for them, and release their results."""
@@ -561,11 +571,11 @@ def run_on_ranks(
     losses: Sequence[str],
     *,
     links: WantedLinks | Literal[""] = "",
-    advice: str = AGAIN,
+    apart: bool = False,
 ) -> list[Future[Any]]:
     """Run a task on every rank and wait; see `RankTasks`."""
     return RankTasks(
-        client, addresses, task, arguments, name, losses, links=links, advice=advice
+        client, addresses, task, arguments, name, losses, links=links, apart=apart
     ).join()
 
 

@@ -20,11 +20,13 @@ from types import TracebackType
 from typing import Any, Literal, get_args
 
 import dask
+import numpy as np
 from dask.tokenize import tokenize
 from distributed import Client, Future, wait
 from distributed.protocol.pickle import dumps, loads
 from distributed.scheduler import KilledWorker
 
+from cugraph_ws.algorithms.registry import ALGORITHMS
 from cugraph_ws.arguments import check_choice, check_columns, shown
 from cugraph_ws.contract import WorkerRequests
 from cugraph_ws.dask.client import (
@@ -58,6 +60,7 @@ from cugraph_ws.dask.tasks import (
     direct_work,
     meta_of,
     report_rank,
+    sum_of,
 )
 from cugraph_ws.errors import GraphMemoryError, InputError, WorkerLostError
 from cugraph_ws.execution.loop import NO_EDGE_STATE
@@ -75,7 +78,7 @@ from cugraph_ws.graph.edges import (
     weight_column,
 )
 from cugraph_ws.graph.graph import Balance, Spread, check_as_built
-from cugraph_ws.graph.methods import GraphMethods
+from cugraph_ws.graph.methods import GraphMethods, refuse_call
 from cugraph_ws.graph.report import GraphReport, warn_of_pairs
 from cugraph_ws.graph.vertices import id_columns
 from cugraph_ws.graph.view import edges_of, vertices_of
@@ -151,7 +154,7 @@ class ClusterGraph(GraphMethods[Any]):
         The relative work of each worker, in the order of `workers`.
     links : {"auto", "nccl", "hub"}
         How the workers' GPUs exchange; see `Graph`.
-    spread : {"auto", "one", "parts"}
+    spread : {"auto", "one", "copies", "parts"}
         How many workers hold the graph; see `Graph`.
     once : bool
         Whether the graph is for one call.
@@ -194,6 +197,7 @@ class ClusterGraph(GraphMethods[Any]):
         self._set_up(self._client, directed, weight, links=used)
         self._once = once
         self._spread = _wanted_spread(spread, is_divided=balance != "even" or links != "auto")
+        self._copied = self._spread == "copies"
         self._options = {
             "source": source,
             "destination": destination,
@@ -231,6 +235,7 @@ class ClusterGraph(GraphMethods[Any]):
         self._metas: dict[bytes, tuple[Any, bool]] = {}
         self._took: dict[str, float] = {}  # seconds of the last call of each function
         self._open = True
+        self._copied = False  # whether each worker holds the whole graph
         # Whether a call has failed on a rank, so that shards may keep different cached results
         self._unlike = False
 
@@ -278,7 +283,7 @@ class ClusterGraph(GraphMethods[Any]):
         client = self._client
         addresses = workers_of(client, self._workers)
         parts = _partitions(client, self._edges)
-        if self._spread == "parts" or len(addresses) == 1:
+        if self._spread in ("parts", "copies") or len(addresses) == 1:
             self._build_on(addresses, parts)
             return
         limit = KEPT_ON_ONE_GPU if self._links and not self._once else ON_ONE
@@ -297,15 +302,12 @@ class ClusterGraph(GraphMethods[Any]):
         """Build the graph on some workers from the partitions of its edge frame."""
         client, self._addresses = self._client, addresses
         options = {**self._options, "weights": self._weights()}
-        shares = placed(client, parts, self._addresses)
+        shares = self._placed(parts)
         meta, vertices = self._edges._meta, self._vertices
         theirs: list[list[Future[Any]]] | None = None
         if is_dask_frame(vertices):
             more = _partitions(client, vertices)
-            theirs = [
-                [more[place] for place in places]
-                for places in placed(client, more, self._addresses)
-            ]
+            theirs = [[more[place] for place in places] for places in self._placed(more)]
             vertices = vertices._meta
         tasks, direct = [], []
         # A whole vertex frame may be long: it is not sent twice
@@ -330,11 +332,18 @@ class ClusterGraph(GraphMethods[Any]):
             links=self._links,
             direct=direct if brief else None,
             lasts=math.inf if self._links else 0.0,
-            advice=f"The build was tried {RESTARTS + 1} times; find out why workers are lost, and run it again",
+            apart=self._copied,
         )
+        rank_tasks.advice = f"The build was tried {RESTARTS + 1} times; find out why workers are lost, and run it again"
         rank_tasks.join()
         self._keep(rank_tasks)
         self._unlike = False
+
+    def _placed(self, parts: list[Future[Any]]) -> list[list[int]]:
+        """Return, by rank, the indices of the partitions that it gets; a copy of the graph needs all."""
+        if self._copied:
+            return [list(range(len(parts)))] * len(self._addresses)
+        return placed(self._client, parts, self._addresses)
 
     def _keep(self, rank_tasks: RankTasks) -> None:
         """Keep the shards that tasks have made."""
@@ -435,11 +444,13 @@ class ClusterGraph(GraphMethods[Any]):
     @property
     def number_of_vertices(self) -> int:
         """Number of vertices, isolated ones included."""
+        refuse_call("graph.number_of_vertices")
         return int(self._fact("vertices"))
 
     @property
     def number_of_edges(self) -> int:
         """Number of edges kept; an undirected edge counts once."""
+        refuse_call("graph.number_of_edges")
         return int(self._fact("edges"))
 
     @property
@@ -469,6 +480,7 @@ class ClusterGraph(GraphMethods[Any]):
             "report",
             self._held(),
             links=self._links,
+            apart=self._copied,
         )[0].result()
         self._unlike = unlike
         return answers
@@ -498,11 +510,16 @@ class ClusterGraph(GraphMethods[Any]):
     @property
     def vertices(self) -> Any:
         """The ids of all vertices, as a Dask frame, sorted."""
+        refuse_call("graph.vertices")
         return self.call(vertices_of, {})
+
+    def _id_frame(self) -> Any:
+        return self.vertices
 
     @property
     def edges(self) -> Any:
         """The edges as a Dask frame; see `Graph.edge_frame`."""
+        refuse_call("graph.edges")
         return self.call(edges_of, {})
 
     def _has(self, vertex: Any) -> bool:
@@ -532,7 +549,7 @@ class ClusterGraph(GraphMethods[Any]):
         client = self._client
         metas = {name: value._meta for name, value in arguments.items() if is_dask_frame(value)}
         parts = {name: _partitions(client, arguments[name]) for name in metas}
-        where = {name: placed(client, some, self._addresses) for name, some in parts.items()}
+        where = {name: self._placed(some) for name, some in parts.items()}
         return metas, [
             {name: [some[place] for place in where[name][rank]] for name, some in parts.items()}
             for rank in range(len(self._addresses))
@@ -563,6 +580,7 @@ class ClusterGraph(GraphMethods[Any]):
             links=self._links,
             direct=direct if brief else None,
             lasts=math.inf if self._links else 0.0,
+            apart=self._copied,
         )
         rank_tasks.join()
         self._unlike = unlike
@@ -621,17 +639,22 @@ class ClusterGraph(GraphMethods[Any]):
             if name not in metas
         }
         name = function.__name__
+        used, divided = self._division(name, arguments, options)
         topic = f"cugraph_ws-{id(self)}-{threading.get_ident()}" if options.progress else None
         theirs = replace(options, progress=False)  # the client shows it
         calls = [
-            Call(share.key, function, carried, theirs, topic, self._unlike, known)
-            for share in shares
-        ]
+            Call(
+                share.key, function, {**carried, **own}, theirs, None if rank else topic,
+                self._unlike, known, (rank, used) if self._copied else (0, 1),
+            )
+            for rank, (share, own) in enumerate(zip(shares, divided, strict=False))
+        ]  # fmt: skip
+        shares, parts_by_rank = shares[:used], parts_by_rank[:used]
         unlike, self._unlike = self._unlike, True
         begun = time.perf_counter()
         rank_tasks = RankTasks(
             client,
-            self._addresses,
+            self._addresses[:used],
             call_rank,
             [
                 (
@@ -656,6 +679,7 @@ class ClusterGraph(GraphMethods[Any]):
             lasts=self._took.get(name, 0.0) if self._links else 0.0,
             # A call that reports progress is heard from once its tasks are submitted.
             short=topic is None and 0 < self._took.get(name, 0.0) <= SHORT,
+            apart=self._copied,
         )
         try:
             with (
@@ -671,9 +695,33 @@ class ClusterGraph(GraphMethods[Any]):
         self._took[name] = time.perf_counter() - begun
         self._unlike = unlike
         try:
-            return self._assembled(rank_tasks)
+            return self._assembled(rank_tasks, summed=self._copied and used > 1 and not divided[0])
         finally:
             rank_tasks.release()
+
+    def _division(
+        self, name: str, arguments: Mapping[str, Any], options: Options
+    ) -> tuple[int, list[dict[str, Any]]]:
+        """Return how many ranks make a call, and by rank the arguments that are its alone.
+
+        Of copies of a graph only the first makes it, unless a function declares what several can divide.
+        """
+        everywhere = len(self._addresses)
+        if not self._copied:
+            return everywhere, [{}] * everywhere
+        declared = ALGORITHMS.get(name)
+        divides = "" if declared is None else declared.divides
+        if not divides or options.checkpoint is not None or options.resume is not None:
+            return 1, [{}]
+        if divides == "sources":
+            return everywhere, [{}] * everywhere
+        if arguments.get("k") is not None or arguments.get("format", "long") != "long":
+            return 1, [{}]
+        ids = arguments.get(divides)
+        if ids is None and "vertex" in self.vertices.columns:
+            ids = self.vertices["vertex"].compute()
+        chunks = _chunks(ids, everywhere, ordered=divides == "vertices")
+        return (len(chunks), [{divides: chunk} for chunk in chunks]) if chunks else (1, [{}])
 
     def _check_call(self, arguments: Mapping[str, Any]) -> list[Any]:
         """Refuse columns and vertices that are not the graph's, before the workers start.
@@ -711,8 +759,11 @@ class ClusterGraph(GraphMethods[Any]):
             return None
         return {rank: loads(answer) for rank, answer in zip(buffers, answers, strict=True)}
 
-    def _assembled(self, rank_tasks: RankTasks) -> Any:
-        """Combine the ranks' frames to Dask frames, whose partitions may still be pending; or return their number."""
+    def _assembled(self, rank_tasks: RankTasks, *, summed: bool) -> Any:
+        """Combine the ranks' frames to Dask frames, whose partitions may still be pending; or return their number.
+
+        If they are summed, they differ in their last column only, and its sums are the result.
+        """
         schemas, facts, error = rank_tasks.summary()
         if "number" in facts:
             return facts["number"]
@@ -728,7 +779,11 @@ class ClusterGraph(GraphMethods[Any]):
             number = facts.get(
                 "searches", 0
             )  # the frame has the rows of one search after the other
-            parts = rank_tasks.searches(number) if number > 1 else rank_tasks.parts(which)
+            by_search = number > 1 and not self._copied
+            parts = rank_tasks.searches(number) if by_search else rank_tasks.parts(which)
+            if summed:
+                column = self._metas[schema][0].columns[-1]
+                parts = [self._client.submit(sum_of, parts, column, pure=False)]
             frames.append(_frame(parts, *self._metas[schema]))
         facts.pop("searches", None)
         if "iterations" in facts:
@@ -766,6 +821,7 @@ class DerivedGraph(ClusterGraph):
         self._parent, self._method, self._arguments = parent, method, arguments
         self._set_up(parent._client, parent.directed, weight, links=parent._links)
         self._edges, self._workers, self._wanted = parent._edges, parent._workers, 0
+        self._copied = parent._copied
         self._build()
         self._wanted = len(self._addresses)
 
@@ -793,9 +849,10 @@ def _wanted_spread(spread: Spread, *, is_divided: bool) -> Spread:
     if spread == "auto":
         spread = dask.config.get("cugraph_ws.spread", "auto")
     check_choice("spread", spread, get_args(Spread))
-    if is_divided and spread == "one":
+    if is_divided and spread in ("one", "copies"):
         raise InputError(
-            "spread='one': balance= and links= are about several workers that hold a graph; leave them out"
+            f"spread={spread!r}: balance= and links= are about several workers that each hold a part of a "
+            "graph; leave them out"
         )
     return "parts" if is_divided else spread
 
@@ -951,3 +1008,20 @@ def _kept_partitions(client: Client, frame: Any) -> list[Future[Any]] | None:
         if not isinstance(part, Future) or part.client is not client or part.cancelled():
             return None
     return list(parts)
+
+
+def _chunks(ids: Any, number: int, *, ordered: bool) -> list[Any]:
+    """Divide ids into at most so many chunks, sorted first if `ordered`; return none if they are in no array or list.
+
+    Ids of several columns, a frame, are not divided.
+    """
+    if hasattr(ids, "to_arrow"):
+        ids = ids.to_arrow()
+    ids = ids.to_numpy(zero_copy_only=False) if hasattr(ids, "to_pylist") else ids
+    if isinstance(ids, list) or hasattr(ids, "to_numpy"):
+        ids = np.asarray(ids)
+    is_flat = isinstance(ids, np.ndarray) and ids.ndim == 1 and ids.dtype.kind in "iuOU"
+    if not is_flat or len(ids) < number:
+        return []
+    chunks = np.array_split(np.unique(ids) if ordered else ids, number)
+    return [chunk.tolist() for chunk in chunks]

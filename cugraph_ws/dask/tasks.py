@@ -49,6 +49,7 @@ __all__ = [
     "part_of",
     "report_rank",
     "search_of",
+    "sum_of",
     "summary_of",
     "take_rank",
 ]
@@ -469,6 +470,8 @@ class Call:
         failed on a rank.
     known : sequence of (list of ndarray, ndarray of int64)
         Ids that the client has looked up, encoded, and their vertex numbers.
+    share : (int, int)
+        See `GraphView.share`.
     """
 
     key: Any
@@ -478,6 +481,7 @@ class Call:
     topic: str | None
     agrees: bool = True
     known: Sequence[Any] = ()
+    share: tuple[int, int] = (0, 1)
 
 
 def call_rank(
@@ -633,6 +637,7 @@ def _called(
 ) -> CallResult:
     """Call the function on this rank's shard."""
     graph = _share(worker, call.key, comm, agrees=call.agrees)
+    graph.share = call.share
     graph.know(call.known)
     named = {
         name: rank_plugin(worker).program(value.content)
@@ -701,6 +706,25 @@ def summary_of(returned: CallResult) -> bytes:
     schemas = [pickle.dumps(_schema(frame)) for frame in returned.frames]
     summary: bytes = dumps((schemas, returned.facts, returned.error))
     return summary
+
+
+def sum_of(frames: Sequence[Any], column: str) -> Any:
+    """Return the first of frames that differ in a column only, with the sums of that column.
+
+    Parameters
+    ----------
+    frames : sequence of DataFrame
+    column : str
+
+    Returns
+    -------
+    DataFrame
+    """
+    first, *others = frames
+    total = first[column]
+    for frame in others:
+        total = total + frame[column]
+    return first.assign(**{column: total})
 
 
 def _schema(frame: Any) -> list[tuple[Any, Any]]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, cast
 
 from cugraph_ws.arguments import check_columns
-from cugraph_ws.execution.keywords import refuse_unknown, with_own_names
+from cugraph_ws.execution.keywords import refuse_positions, refuse_unknown, with_own_names
 from cugraph_ws.execution.options import Options, options_of
 from cugraph_ws.frames.base import is_dask_frame, table_if_stream
 from cugraph_ws.runtime.dispatch import provider
@@ -44,7 +44,8 @@ def accepts_dask_frames(function: Function) -> Function:
         if not options.keys() <= known:
             program = (arguments[0] if arguments else options.get("program")) if runs else None
             options = with_own_names(function, options, program)
-            refuse_unknown(function, options)
+            refuse_unknown(function, options, program)
+        refuse_positions(function, arguments)
         graph: Any = arguments[place] if len(arguments) > place else options.get("graph")
         given, graph = graph, table_if_stream(graph)
         if graph is not given:

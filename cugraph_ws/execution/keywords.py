@@ -9,16 +9,24 @@ from __future__ import annotations
 import difflib
 import functools
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, cast
 
 from cugraph_ws.arguments import shown
 from cugraph_ws.errors import InputError
 from cugraph_ws.execution.options import Options, Plan, options_of
+from cugraph_ws.frames.base import is_frame
 from cugraph_ws.program.conventions import declares
 from cugraph_ws.runtime.warn import warn_caller
 
-__all__ = ["REFUSED", "RESEMBLE", "refuse_unknown", "takes_names_of_others", "with_own_names"]
+__all__ = [
+    "REFUSED",
+    "RESEMBLE",
+    "refuse_positions",
+    "refuse_unknown",
+    "takes_names_of_others",
+    "with_own_names",
+]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -35,20 +43,26 @@ MEANT: dict[str, tuple[str, ...]] = {
     "objective_function": ("objective",),
     "random_state": ("seed",),
     "resolution_parameter": ("resolution",),
+    "source": ("start",),
     "sources": ("starts", "start", "k"),
     "start_list": ("vertices",),
+    "target": ("targets",),
     "vertex_subset": ("vertices",),
 }
 # Names that only resemble ours, and what they may stand for
 RESEMBLE: dict[str, str] = {
+    "backend": "engine",
     "damping": "alpha",
     "damping_factor": "alpha",
+    "device": "engine",
     "gamma": "resolution",
+    "hops": "radius",
     "iterations": "max_iter",
     "max_iterations": "max_iter",
     "n_iter": "max_iter",
     "n_iterations": "max_iter",
     "num_iterations": "max_iter",
+    "supersteps": "max_iter",
     "tolerance": "tol",
     "verbose": "progress",
     "weights": "weight",
@@ -184,19 +198,26 @@ def takes_names_of_others(function: Function) -> Function:
     def wrapper(*arguments: Any, **options: Any) -> Any:
         options = with_own_names(function, options)
         refuse_unknown(function, options)
+        refuse_positions(function, arguments)
         return function(*arguments, **options)
 
     return cast(Function, wrapper)
 
 
-def refuse_unknown(function: Callable[..., Any], names: Iterable[str]) -> None:
+def refuse_unknown(
+    function: Callable[..., Any], names: Mapping[str, Any], program: Any = None
+) -> None:
     """Refuse names that are neither a function's own arguments nor options of `run`.
 
     Parameters
     ----------
     function : callable
-        If it takes others than `**options`, those of a program, nothing is refused here.
-    names : iterable of str
+        If it takes others than `**options`, those of a program, only names that stand for an option of `run`
+        are refused here.
+    names : mapping of str to object
+        The arguments by name.
+    program : VertexProgram, EdgeProgram, Phases or Loop, optional
+        What `run` runs.
 
     Raises
     ------
@@ -205,15 +226,54 @@ def refuse_unknown(function: Callable[..., Any], names: Iterable[str]) -> None:
     """
     own_names, known = _known(function)
     for name in names:
+        meant = RESEMBLE.get(name)
+        if not known and meant in options_of(Options) and not declares(program, name, dict(names)):
+            raise InputError(f"{function.__name__}() has no option {name}; did you mean {meant}?")
         if not known or name in known:
             continue
-        meant = RESEMBLE.get(name)
         close = [meant] if meant in known else difflib.get_close_matches(name, known, 1)
         hint = f"did you mean {close[0]}? " if close else ""
         raise InputError(
             f"{function.__name__}() has no argument {name}; {hint}it has: {', '.join(own_names)}"
             f"{', and the options of run()' if len(known) > len(own_names) else ''}"
         )
+
+
+def refuse_positions(function: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+    """Refuse arguments by position that a function has by name alone, such as the columns of the edges.
+
+    Parameters
+    ----------
+    function : callable
+    arguments : tuple
+        Those by position.
+
+    Raises
+    ------
+    InputError
+    """
+    if len(arguments) < 2:
+        return
+    words = [value for value in arguments if isinstance(value, str)]
+    frame = next(filter(is_frame, arguments), None) if len(words) > 1 else None
+    if frame is not None and set(words) <= set(getattr(frame, "column_names", frame.columns)):
+        source, destination = words[:2]
+        raise InputError(
+            f"{function.__name__}() has columns by name: source={source!r}, destination={destination!r}"
+        )
+    places = _places(function)
+    if len(arguments) > len(places):
+        raise InputError(
+            f"{function.__name__}() takes {', '.join(places)} by position; "
+            f"give the others by name, not {shown(arguments[len(places)])}"
+        )
+
+
+@functools.cache
+def _places(function: Callable[..., Any]) -> tuple[str, ...]:
+    """Return the names of a function's arguments that may be given by position."""
+    parameters = inspect.signature(function).parameters.values()
+    return tuple(one.name for one in parameters if one.kind is one.POSITIONAL_OR_KEYWORD)
 
 
 @functools.cache

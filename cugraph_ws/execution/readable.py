@@ -60,7 +60,7 @@ class ReadableResult:
         """Return a column of the frame, or a frame of several."""
         frame = self.frame
         names = list(getattr(frame, "column_names", frame.columns))
-        if isinstance(column, str) and column not in names:
+        if isinstance(column, str | int) and column not in names:
             raise InputError(
                 f"the result has no column {column!r}; its columns are {listed(names)}"
             )

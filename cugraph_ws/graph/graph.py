@@ -58,7 +58,7 @@ LOG = logging.getLogger("cugraph_ws")
 
 Array = npt.NDArray[Any]
 Balance = Literal["even", "auto"] | Sequence[float]
-Spread = Literal["auto", "one", "parts"]
+Spread = Literal["auto", "one", "copies", "parts"]
 # Arguments of other libraries, and what they are here.
 PEERS_ARGUMENTS = {
     "src": "; did you mean source=?",
@@ -124,10 +124,11 @@ class Graph(GraphView[FrameT], GraphMethods[FrameT]):
         hosts, NCCL is used instead.  "auto": "nccl", or "hub" on one host where workers share
         a GPU.  "nccl" and "hub" compute on GPUs for any kind of frame, "auto"
         only for cuDF frames.
-    spread : {"auto", "one", "parts"}
+    spread : {"auto", "one", "copies", "parts"}
         For a Dask frame: how many workers hold the graph.  "one": one of them holds the whole graph, as long
         as a graph is small faster than several, which exchange messages in every superstep.  "parts":
-        each holds a part.  "auto": "one" for frames of at most 64 MiB, or 2 GiB on GPUs, if it fits
+        each holds a part.  "copies": each holds the whole graph; a function of many sources (betweenness,
+        closeness, searches from many starts) divides them, any other runs on one.  "auto": "one" for frames of at most 64 MiB, or 2 GiB on GPUs, if it fits
         there and neither `balance` nor `links` is given, else "parts"; Dask's configuration
         `cugraph_ws.spread` replaces it.  The column `partitions` of a trace has the number of workers.
 
@@ -331,6 +332,9 @@ class Graph(GraphView[FrameT], GraphMethods[FrameT]):
             f"<Graph, {direction}, {self.number_of_vertices:,} vertices, "
             f"{self.number_of_edges:,} edges>"
         )
+
+    def _id_frame(self) -> FrameT:
+        return self.vertex_frame({})
 
     def _has(self, vertex: Any) -> bool:
         self._open()

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import dis
+import sys
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Generic
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Generic, NoReturn
 
+from cugraph_ws.arguments import shown
 from cugraph_ws.errors import InputError
+from cugraph_ws.frames.conversions import to_arrow
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.suggestions import did_you_mean
 
-__all__ = ["GraphMethods", "add_methods"]
+__all__ = ["GraphMethods", "add_methods", "refuse_call", "table_of"]
 
 # What `dir` lists, and so completion, besides the library's functions.
 PUBLIC = [
@@ -28,6 +32,10 @@ PUBLIC = [
     ),
 ]
 METHODS: list[str] = []  # the functions that `add_methods` has added
+# CPython's instruction that reads an attribute in order to call it, and the bit of its argument that says so
+READ_TO_CALL, TO_CALL = (
+    (dis.opmap["LOAD_METHOD"], 0) if sys.version_info < (3, 12) else (dis.opmap["LOAD_ATTR"], 1)
+)
 
 
 class GraphMethods(Generic[FrameT]):
@@ -54,8 +62,22 @@ class GraphMethods(Generic[FrameT]):
     def _has(self, vertex: Any) -> bool:
         """Return whether the graph has a vertex; raise InputError if the id has another type."""
 
+    @abstractmethod
+    def _id_frame(self) -> Any:
+        """Return the ids of all vertices as a frame, sorted."""
+
     def __len__(self) -> int:
         return self.number_of_vertices
+
+    def __iter__(self) -> Iterator[Any]:
+        ids = [column.to_pylist() for column in to_arrow(self._id_frame()).columns]
+        return iter(ids[0]) if len(ids) == 1 else zip(*ids, strict=True)
+
+    def __getitem__(self, key: Any) -> NoReturn:
+        raise InputError(
+            f"graph[{shown(key)}]: a graph has no items; select rows of graph.edges or graph.vertices, "
+            "which are frames, or call graph.ego_graph(vertex) for the edges around a vertex"
+        )
 
     def __contains__(self, vertex: Any) -> bool:
         try:
@@ -91,6 +113,27 @@ class GraphMethods(Generic[FrameT]):
             "weight": self.weight if self.weight is not None else "none",
         }
         return table_of("Graph", rows)
+
+
+def refuse_call(name: str) -> None:
+    """Refuse that a property is called, as in `graph.edges()`.
+
+    Its value, such as a frame, would only say that it is not callable.  Interpreters other than CPython
+    have other instructions: there nothing is refused.
+
+    Parameters
+    ----------
+    name : str
+        As users write the property, which calls this function.
+
+    Raises
+    ------
+    InputError
+    """
+    reader = sys._getframe(2)
+    instruction, argument = reader.f_code.co_code[reader.f_lasti : reader.f_lasti + 2]
+    if instruction == READ_TO_CALL and argument & TO_CALL == TO_CALL:
+        raise InputError(f"{name} is no method: write {name}, without parentheses")
 
 
 def table_of(title: str, rows: Mapping[str, Any]) -> str:

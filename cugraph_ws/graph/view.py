@@ -28,6 +28,7 @@ from cugraph_ws.graph.duplicates import Policy, policy_of, refuse_infinite
 from cugraph_ws.graph.edges import refuse_repeated
 from cugraph_ws.graph.framed import Framed
 from cugraph_ws.graph.masks import kept_arcs
+from cugraph_ws.graph.methods import refuse_call
 from cugraph_ws.graph.report import GraphReport
 from cugraph_ws.runtime.arrays import as_host, module_of
 from cugraph_ws.runtime.communicator import Communicator, total
@@ -106,12 +107,15 @@ class GraphView(Framed[FrameT]):
         For each rank, the range of positions of its vertices that are ghosts here.
     learned : dict
         Other cached results; the same on all ranks.
+    share : (int, int)
+        Which of how many copies of a graph this is, in a call that divides its sources among them.
     whole : bool
         Whether this is a whole graph.  False for any shard, even a single rank's, since its
         checkpoints differ.
     """
 
     whole: ClassVar[bool]
+    share: tuple[int, int] = (0, 1)
     low: int
     owned: int
     ghosts: list[tuple[int, int]]
@@ -223,12 +227,14 @@ class GraphView(Framed[FrameT]):
     @property
     def number_of_vertices(self) -> int:
         """Number of vertices of the whole graph, including isolated ones."""
+        refuse_call("graph.number_of_vertices")
         self._open()
         return int(self.cuts[-1])
 
     @property
     def number_of_edges(self) -> int:
         """Number of edges kept; an undirected edge counts once."""
+        refuse_call("graph.number_of_edges")
         self._open()
         return self._edges
 
@@ -258,12 +264,14 @@ class GraphView(Framed[FrameT]):
 
         An attribute is null for vertices that the frame did not have.  On a cluster: the ids alone.
         """
+        refuse_call("graph.vertices")
         self._open()
         return self.vertex_frame(self._vertices.attribute_columns() if self.whole else {})
 
     @property
     def edges(self) -> FrameT:
         """The edges as a frame; see `edge_frame`."""
+        refuse_call("graph.edges")
         return self.edge_frame()
 
     @property

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from cugraph_ws.algorithms.leiden import leiden
 from cugraph_ws.algorithms.options import Columns
+from cugraph_ws.errors import InputError
 from cugraph_ws.execution.keywords import takes_names_of_others
 from cugraph_ws.frames.conversions import to_arrow
 from cugraph_ws.graph.graph import Graph
@@ -99,6 +100,11 @@ def plot(
     axes.set_aspect("equal")
     axes.set_axis_off()
     if layout is None:
+        for name, value in (("colour", colour), ("size", size), ("labels", labels)):
+            if value is not None:
+                raise InputError(
+                    f"{name}= is of vertices, and a map of communities has none; give layout=graph.layout()"
+                )
         _draw_map(axes, opened, seed)
     else:
         _draw(axes, opened, coordinates(opened, layout), colour, size, labels)

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from cugraph_ws.arguments import check_count, check_number, shown
+from cugraph_ws.arguments import check_count, check_number, is_number, shown
 from cugraph_ws.errors import InputError, ProgramError
 from cugraph_ws.program.combines import Fold
 from cugraph_ws.program.declarations import (
@@ -20,6 +20,7 @@ from cugraph_ws.program.declarations import (
     Distribution,
     Edge,
     EdgeState,
+    Floating,
     Jump,
     Like,
     Parameter,
@@ -145,18 +146,18 @@ OTHER_TYPES: dict[type, str] = {
     bool: "ws.boolean", int: "ws.int64", float: "ws.float64", np.bool_: "ws.boolean",
     np.int32: "ws.int32", np.int64: "ws.int64", np.float32: "ws.float32", np.float64: "ws.float64",
 }  # fmt: skip
-CONSTANTS = (
-    Constant,
-    VertexNumber,
-    VertexValue,
-    Distribution,
-    VertexSet,
-    Jump,
-)  # declarations of vertex constants
+# Declarations of vertex constants
+CONSTANTS = Constant, VertexNumber, VertexValue, Distribution, VertexSet, Jump
+OF_ARRAYS = (  # NumPy's functions, and what is meant
+    ((np.sum, np.add), "sum"),
+    ((np.min, np.minimum), "min"),
+    ((np.max, np.maximum), "max"),
+    ((np.any, np.logical_or), "any"),
+)
 COMBINES: dict[Any, str] = {sum: "sum", min: "min", max: "max", any: "any", any_message: "any"}
 
 
-def vertex_program(cls: type) -> VertexProgram:
+def vertex_program(cls: type | None = None) -> VertexProgram:
     """Make a vertex program from a class that declares state and plain functions.
 
     Parameters
@@ -246,7 +247,9 @@ def vertex_program(cls: type) -> VertexProgram:
         If the program is invalid; the message names the function and the line.
     """
     if not isinstance(cls, type):
-        raise ProgramError(f"{shown(cls)} is not a class; put @ws.vertex_program above a class")
+        raise ProgramError(
+            f"{shown(cls)} is not a class; put @ws.vertex_program, without parentheses, above a class"
+        )
     name = cls.__name__
     declared = declarations_of(cls)
     state = of_kind(declared, State)
@@ -326,6 +329,13 @@ def declarations_of(cls: type) -> dict[str, Declaration]:
     assigned = {name: value for name, value in cls.__dict__.items() if is_declaration(value)}
     declared: dict[str, Declaration] = {}
     for name, value in _in_order(cls, annotations, assigned).items():
+        kind = getattr(value, "type", None)
+        if isinstance(value, Declaration) and not isinstance(
+            kind, ScalarType | Like | Floating | None
+        ):
+            raise ProgramError(
+                f"{cls.__name__}.{name}: {shown(kind)} is no type; give one first, such as ws.float64"
+            )
         if isinstance(value, (ScalarType, Like)):
             declared[name] = State(value)
         elif isinstance(value, Declaration):
@@ -427,6 +437,11 @@ def _functions(cls: type, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
                     f"{name}.{key} = {value!r}: a state has no default; leave it out, and return first values from "
                     "init"
                 )
+            if is_number(value):
+                raise ProgramError(
+                    f"{name}.{key} = {value!r}: declare it {key} = ws.parameter(ws.float64, {value!r}), and read "
+                    f"p.{key}; or write it above the class"
+                )
             known = ", ".join([*FUNCTIONS, *CLASS_SETTINGS])
             raise ProgramError(f"{name}.{key} has no role in a vertex program; known: {known}")
     for key in ("init", "compute", "apply"):
@@ -509,6 +524,9 @@ def recognised_combine(
         raise ProgramError(
             f"{name}.combine is {combine!r}; set it to sum, min, max, any, or define combine(a, b)"
         )
+    for functions_of_arrays, label in OF_ARRAYS:
+        if any(combine is known for known in functions_of_arrays):
+            raise ProgramError(f"{name}.combine is a function of arrays; write combine = {label}")
     if "identity" not in settings:
         raise ProgramError(
             f"{name}.combine is a function and needs `identity`, the message that leaves others unchanged, "

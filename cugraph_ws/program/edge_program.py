@@ -145,7 +145,7 @@ class EdgeProgram(Snapshot):
         return f"<edge program {self.name}: {', '.join(self.state)}>"
 
 
-def edge_program(cls: type) -> EdgeProgram:
+def edge_program(cls: type | None = None) -> EdgeProgram:
     """Make an edge program from a class that declares values and plain functions.
 
     It computes values of pairs of vertices: of all pairs of neighbours, or of the pairs given to
@@ -206,7 +206,9 @@ def edge_program(cls: type) -> EdgeProgram:
                 return common / (u.degree + v.degree - common)
     """
     if not isinstance(cls, type):
-        raise ProgramError(f"{shown(cls)} is not a class; put @ws.edge_program above a class")
+        raise ProgramError(
+            f"{shown(cls)} is not a class; put @ws.edge_program, without parentheses, above a class"
+        )
     name = cls.__name__
     declared = declarations_of(cls)
     _check_declarations(name, declared)

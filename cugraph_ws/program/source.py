@@ -34,6 +34,7 @@ BUILTINS = {
 MODULES = {math: "math", np: "np"}
 NUMBERS = (bool, int, float, np.generic)
 DRAWN: dict[str, Any] = {function.__name__: function for function in FUNCTIONS.values()}
+OF_GRAPHS = ("in_degree", "in_weight", "neighbour_count", "out_degree", "out_weight")
 DECLARED_BY = {"edge": "ws.edge", "p": "ws.parameter"}  # by parameter of a function
 
 
@@ -483,6 +484,8 @@ class _Reader:
                 remedy = f"; did you mean `{near[0]}`?" if near else ""
                 if not near and parameter in DECLARED_BY:
                     remedy = f"; declare `{node.attr} = {DECLARED_BY[parameter]}(ws.float64)`"
+                elif not near and node.attr in OF_GRAPHS:
+                    remedy = f"; declare `{node.attr}: ws.{node.attr}`"
                 self.fail(
                     node,
                     f"`{parameter}.{node.attr}` is not declared; `{parameter}` has: "

@@ -116,9 +116,14 @@ class Trial:
     def error(self, name: str, error: Exception) -> ProgramError:
         """Return the error that names the function and line in which an exception was raised."""
         last = traceback.extract_tb(error.__traceback__)[-1]
+        remedy = ""
+        if isinstance(error, AttributeError) and isinstance(error.obj, np.generic):
+            remedy = "; it is a number, which has no fields"
+        elif str(error).endswith("object is not iterable"):
+            remedy = "; it is one number: messages are combined before, by `combine`"
         return ProgramError(
             f"{self.program.name}.{name}, line {last.lineno} of {last.filename}: "
-            f"{type(error).__name__}: {error}"
+            f"{type(error).__name__}: {error}{remedy}"
         )
 
     def fail(self, name: str, what: str) -> ProgramError:

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from cugraph_ws.errors import EngineError
-from cugraph_ws.runtime import operations_ahead
+from cugraph_ws.runtime import array_operations
 from cugraph_ws.runtime.compile_ahead import Job, module_with, needed
 from cugraph_ws.runtime.device_compiler import load_or_compile
 from cugraph_ws.runtime.driver import Function, Gpu, installed_gpus, load_function
@@ -229,17 +229,12 @@ class _Kernels:
             job = Job(self._module, self._text if self._generated else "", name, kinds, capability)
             binary = load_or_compile(
                 self._text, name, kinds, capability, lambda: getattr(self._functions(), name),
-                lambda: self._miss(job),
+                lambda: needed(job),
             )  # fmt: skip
             threads = binary.threads or _most_threads(binary.registers)
             loaded = load_function(binary.code, name), threads
             self._loaded[name, kinds] = loaded
         return loaded
-
-    def _miss(self, job: Job) -> None:
-        """Have a kernel compiled that the cache lacks, and what calls on a new machine need beside it."""
-        operations_ahead.begin(self._device.xp)
-        needed(job)
 
     def launch(
         self, name: str, grid: int, block: int, *arguments: Any, cooperative: bool = False,
@@ -489,5 +484,5 @@ def device() -> Device:
 def _of_gpu(place: int, xp: Any) -> CudaDevice:
     # CuPy numbers GPUs as the driver does: both honour CUDA_VISIBLE_DEVICES.
     gpu = installed_gpus()[place]
-    operations_ahead.begin_if_new(xp)
+    array_operations.serve(xp)
     return CudaDevice(xp, gpu, shared_pool(xp, gpu.memory))

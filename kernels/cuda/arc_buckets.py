@@ -144,13 +144,15 @@ def arrange(
 def spread_columns(
     columns: Any, both: Any, slots: Any, low: Any, starts: Any, positions: Any, source_bits: Any,
     shift: Any, bins: Any, stride: Any, tile: Any, cursors: Any, values: Any, keep: Any, carry: Any,
-    keys: Any, order: Any, carried: Any,
+    spread: Any,
 ) -> None:  # fmt: skip
     """Write the keys of all arcs, those of a bucket together: key >> `shift` is its bucket.
 
     A row starts at `starts[end - low]`, a source is at `positions[end - low]`.  `cursors` says where the
-    next key of each of the `bins` buckets goes, one in every `stride` places.
+    next key of each of the `bins` buckets goes, one in every `stride` places.  `spread` gets the keys, the slots
+    and the values.
     """
+    keys, order, carried = spread
     raw = dynamic_shared(0, tile, np.int64)
     goes = dynamic_shared(8 * tile, bins, np.int64)
     counts = dynamic_shared(8 * (tile + bins), bins, np.int32)
@@ -191,15 +193,16 @@ def spread_columns(
 @bounded(MOST_THREADS)
 @kernel
 def spread_keys(
-    coarse_keys: Any, coarse_order: Any, coarse_values: Any, begins: Any, buckets: Any, group: Any,
-    tiles: Any, coarse: Any, shift: Any, tile: Any, cursors: Any, keep: Any, carry: Any, keys: Any,
-    order: Any, carried: Any,
+    coarsely_spread: Any, begins: Any, buckets: Any, group: Any, tiles: Any, coarse: Any, shift: Any,
+    tile: Any, cursors: Any, keep: Any, carry: Any, spread: Any,
 ) -> None:  # fmt: skip
     """Spread what lies in `coarse` groups of `group` buckets each over the buckets.
 
     `begins` is where each of the `buckets` begins, and the end; `tiles` how many tiles of keys there are
     before each of the groups, and in all.
     """
+    coarse_keys, coarse_order, coarse_values = coarsely_spread
+    keys, order, carried = spread
     raw = dynamic_shared(0, tile, np.int64)
     goes = dynamic_shared(8 * tile, group, np.int64)
     counts = dynamic_shared(8 * (tile + group), group, np.int32)
@@ -370,10 +373,12 @@ def sort_buckets(
 @bounded(MOST_THREADS)
 @kernel
 def sort_kept_buckets(
-    keys: Any, order: Any, values: Any, begins: Any, first: Any, last: Any, source_bits: Any,
-    span: Any, most: Any, room: Any, both: Any, carry: Any, indices: Any, edges: Any, carried: Any,
+    spread: Any, begins: Any, first: Any, last: Any, source_bits: Any, span: Any, most: Any, room: Any,
+    both: Any, carry: Any, filled: Any,
 ) -> None:  # fmt: skip
     """Write rows as `sort_buckets` does, parallel edges in input order; and each arc's edge or, with `carry`, value."""
+    keys, order, values = spread
+    indices, edges, carried = filled
     row_ends = dynamic_shared(0, span, np.int32)
     row_begins = dynamic_shared(4 * span, most, np.uint16)
     entries = dynamic_shared(4 * span + 2 * most, most + room, np.int64)

@@ -127,10 +127,10 @@ def enlist(vertices: Any, flags: Any, offsets: Any, bitmap: Any, control: Any) -
 
 @kernel
 def compare(
-    vertices: Any, before: Any, state: Any, constants: Any, parameters: Any, sums: Any, number: Any,
-    offsets: Any, bitmap: Any, control: Any,
+    vertices: Any, before: Any, program: Any, number: Any, offsets: Any, bitmap: Any, control: Any
 ) -> None:  # fmt: skip
     """Make a frontier's bitmap of the vertices that have become active since `before`; count as `enlist` does."""
+    state, constants, parameters, sums = program
     values = with_sums(parameters, sums, vertices, number)
     count, arcs = np.int64(0), np.int64(0)
     warp = (block() * threads() + thread()) // 32
@@ -171,9 +171,9 @@ def take_over_from_block(control: Any) -> Any:
 @kernel
 @bounded(FRONTIER_BLOCK)
 def traverse(
-    vertices: Any, arcs: Any, forward: Any, backward: Any, edges: Any, state: Any, constants: Any,
-    bitmaps: Any, later: Any, queue: Any, lists: Any, parameters: Any, sums: Any, number: Any,
-    steps: Any, leave: Any, settings: Any, horizon: Any, control: Any, records: Any,
+    vertices: Any, arcs: Any, forward: Any, backward: Any, edges: Any, program: Any, frontiers: Any,
+    later: Any, queue: Any, number: Any, steps: Any, leave: Any, settings: Any, horizon: Any,
+    control: Any, records: Any,
 ) -> None:  # fmt: skip
     """Run supersteps until there have been `steps`, the first of which had this number.  Cooperative.
 
@@ -186,18 +186,17 @@ def traverse(
         Rows of out-neighbours and of in-neighbours.
     edges : two tuples of arrays of [arcs]
         The program's edge attributes, in the order of `forward` and of `backward`.
-    state, constants : tuples of arrays of [vertices]
-    bitmaps : two of uint32[ceil(vertices / 32)]
-        The frontiers of even and of odd supersteps; the one that is not current is scratch.
+    program : tuple
+        The state and the constants, tuples of arrays of [vertices]; the parameters and the sums that the program
+        reads.
+    frontiers : tuple of two bitmaps and two lists
+        Of even and of odd supersteps; the bitmap, uint32[ceil(vertices / 32)], that is not current is scratch.
+        A list is (int[vertices], int64[NEAR_ROWS], int32[NEAR_ROWS]): the frontier's vertices; for the first
+        NEAR_ROWS of them also the first out-arc and the out-degree.
     later : uint32[ceil(vertices / 32)]
         For programs with a priority: active vertices that are not due.
     queue : tuple of (int[n], int32[n])
         Scratch; n is the number of pieces of all rows that are longer than a piece.
-    lists : two of (int[vertices], int64[NEAR_ROWS], int32[NEAR_ROWS])
-        The frontier's vertices, of even and of odd supersteps; for the first NEAR_ROWS of them also the
-        first out-arc and the out-degree.
-    parameters, sums
-        What the program reads.
     number, steps : int
     leave : int
         Arcs of a frontier above which the launch ends, but not before its first superstep.
@@ -217,6 +216,7 @@ def traverse(
         For each superstep the active vertices, the arcs read, and the direction.
     """
     wanted, bins, few, few_arcs, pull_part, goal, most_arcs, lead, _, large = settings
+    state, constants, parameters, sums = program
     out_offsets = forward[0]
     words = (vertices + 31) // 32
     local = shared(32, np.int64)
@@ -254,7 +254,7 @@ def traverse(
             sync_grid()
             if horizon[WAITERS] > 0.0:
                 limit, width = next_limit(horizon, limit, goal)
-                now, _, listed, _ = sides(bitmaps, lists, number + done)
+                now, _, listed, _ = sides(frontiers, number + done)
                 if leads:
                     clear_following(control, turn)
                 list_due(
@@ -283,7 +283,7 @@ def traverse(
             clear_local(local)
         counters, at = counters_of(alone, control, turn, local, beat)
         warp, warps = warps_of(alone)
-        now, after, listed, next_listed = sides(bitmaps, lists, number + done)
+        now, after, listed, next_listed = sides(frontiers, number + done)
         values = with_sums(parameters, sums, vertices, np.int64(number + done))
         if SETTLES:
             unread = max(unread - ahead, 0)

@@ -200,7 +200,7 @@ def choose_runs(
 def apply_lists(
     shape: Any, slots: Any, chosen: Any, adjacency: Any, edges: Any, state: Any, fresh: Any,
     constants: Any, outboxes: Any, flags: Any, parameters: Any, sums: Any, control: Any,
-    tallies: Any, records: Any, norm: Any, tol: Any,
+    conclusion: Any,
 ) -> None:  # fmt: skip
     """Compute every owned vertex from the list of its messages.
 
@@ -227,4 +227,4 @@ def apply_lists(
         if has_message:
             gathered = row_result(old, slots, first, count, chosen, vertex, values)
         tally = finish(vertex, gathered, has_message, edges, memory, values, tally)
-    conclude(tally, zero, (0, False), control, tallies, sums, records, norm, tol)
+    conclude(tally, zero, (0, False), control, sums, conclusion)

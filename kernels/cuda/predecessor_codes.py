@@ -92,8 +92,8 @@ def is_above(code: Any, other_code: Any, state: Any, constants: Any, values: Any
 
 @kernel
 def weigh_codes(
-    step: Any, counts: Any, giving: Any, worth: Any, vertices: Any, state: Any, constants: Any,
-    parameters: Any, sums: Any, number: Any, roles: Any, control: Any,
+    step: Any, counts: Any, giving: Any, worth: Any, vertices: Any, program: Any, number: Any,
+    roles: Any, control: Any,
 ) -> None:  # fmt: skip
     """Choose the codes of senders, which send their numbers along their arcs, and of receivers.
 
@@ -115,6 +115,7 @@ def weigh_codes(
     control : int64[32]
         That of `grow_forward`; set to begin with level -1.
     """
+    state, constants, parameters, sums = program
     values = with_sums(parameters, sums, vertices, number)
     rows, ahead = shared(CODES, np.float64), shared(CODES, np.int64)
     order, new = shared(CODES, np.int32), shared(2, np.int64)
@@ -211,9 +212,8 @@ def ask(
 
 @kernel
 def choose_of_least(
-    wide: Any, owned: Any, vertices: Any, numbers: Any, adjacency: Any, edges: Any, state: Any,
-    constants: Any, parameters: Any, sums: Any, number: Any, levels: Any, parents: Any, codes: Any,
-    receivers: Any, least: Any, undecided: Any, control: Any,
+    wide: Any, owned: Any, vertices: Any, numbers: Any, adjacency: Any, edges: Any, program: Any,
+    number: Any, trees: Any, receivers: Any, least: Any, undecided: Any, control: Any,
 ) -> None:  # fmt: skip
     """Find the least better in-neighbours of undecided vertices; from `wide` on, of all of them.
 
@@ -222,6 +222,8 @@ def choose_of_least(
     listed in `undecided`.  Positions below `wide` have long rows; of these only receivers are decided here.
     """
     offsets, indices = adjacency
+    state, constants, parameters, sums = program
+    levels, parents, codes = trees
     values = with_sums(parameters, sums, vertices, number)
     for first in range(block() * threads() + thread() - lane(), owned, blocks() * threads()):
         vertex = min(first + lane(), owned - 1)

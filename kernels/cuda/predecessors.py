@@ -4,6 +4,9 @@ In-neighbours are compared by vertex number, as in `kernels/cpu/tree.py`, so all
 forest.  An arc with such a message is tight.  First, vertices choose among tight in-neighbours with a strictly
 better state.  Then, level by level, the others choose among equally good ones that were attached in an
 earlier level.
+
+All kernels of the forest take `program`: the states, the constants, the parameters and the sums that the program
+reads, and `trees`: the levels, the parents and the codes of states.
 """
 
 from __future__ import annotations
@@ -167,13 +170,14 @@ def least_tight(
 
 @kernel
 def start_trees(
-    size: Any, vertices: Any, numbers: Any, state: Any, constants: Any, parameters: Any, sums: Any,
-    number: Any, levels: Any, parents: Any, codes: Any, control: Any,
+    size: Any, vertices: Any, numbers: Any, program: Any, number: Any, trees: Any, control: Any
 ) -> None:  # fmt: skip
     """Set level 0 for the vertices, ghosts included, that are still in their first state.
 
     If states have codes of one byte, `codes` is filled, and `control[CODELESS]` counted; see `layout`.
     """
+    state, constants, parameters, sums = program
+    levels, parents, codes = trees
     values = with_sums(parameters, sums, vertices, number)
     without = np.int64(0)
     for vertex in range(block() * threads() + thread(), size, blocks() * threads()):
@@ -205,8 +209,7 @@ def list_those(waits: Any, vertex: Any, undecided: Any, control: Any, which: Any
 @kernel
 def choose(
     low: Any, high: Any, lanes: Any, vertices: Any, numbers: Any, adjacency: Any, edges: Any,
-    state: Any, constants: Any, parameters: Any, sums: Any, number: Any, levels: Any, parents: Any,
-    codes: Any, undecided: Any, control: Any,
+    program: Any, number: Any, trees: Any, undecided: Any, control: Any,
 ) -> None:  # fmt: skip
     """Find the least better in-neighbour of the undecided vertices in [low, high).
 
@@ -214,6 +217,8 @@ def choose(
     listed in `undecided`.  Codes of floats are compared first if most vertices have one.
     """
     offsets, indices = adjacency
+    state, constants, parameters, sums = program
+    levels, parents, codes = trees
     values = with_sums(parameters, sums, vertices, number)
     coded = control[CODELESS] <= 0
     lanes = np.int32(min(lanes, threads()))  # of a whole block there may be fewer
@@ -265,9 +270,8 @@ def attach_or_list(
 
 @kernel
 def grow(
-    vertices: Any, numbers: Any, adjacency: Any, edges: Any, state: Any, constants: Any,
-    parameters: Any, sums: Any, number: Any, levels: Any, parents: Any, queue: Any, lists: Any,
-    most: Any, control: Any,
+    vertices: Any, numbers: Any, adjacency: Any, edges: Any, program: Any, number: Any, trees: Any,
+    queue: Any, lists: Any, most: Any, control: Any,
 ) -> None:  # fmt: skip
     """Attach undecided vertices to equally good ones of an earlier level.  Cooperative.
 
@@ -277,6 +281,8 @@ def grow(
     attached a vertex.
     """
     offsets, indices = adjacency
+    state, constants, parameters, sums = program
+    levels, parents, _ = trees
     values = with_sums(parameters, sums, vertices, number)
     warp, warps = thread() // 32 * blocks() + block(), blocks() * threads() // 32
     leads = block() == 0 and thread() == 0

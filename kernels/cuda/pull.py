@@ -173,9 +173,8 @@ def pick(open_one: Any, place: Any, first: Any, count: Any, picked: Any) -> Any:
 @kernel
 @lean(64)
 def pull_alone(
-    vertices: Any, backward: Any, out_offsets: Any, edges: Any, state: Any, constants: Any,
-    bitmaps: Any, lists: Any, parameters: Any, sums: Any, number: Any, steps: Any, settings: Any,
-    control: Any, records: Any,
+    vertices: Any, backward: Any, out_offsets: Any, edges: Any, program: Any, frontiers: Any,
+    number: Any, steps: Any, settings: Any, control: Any, records: Any,
 ) -> None:  # fmt: skip
     """Begin a pulled superstep: each vertex reads a few in-arcs, and those that need more are listed.
 
@@ -197,6 +196,8 @@ def pull_alone(
     number = np.int64(number + done)
     picked = shared(PICKED, np.int16)
     offsets, indices = backward
+    state, constants, parameters, sums = program
+    bitmaps, lists = frontiers
     now, after, unfinished = bitmaps[0], bitmaps[1], lists[0][0]
     if number & 1:
         now, after, unfinished = bitmaps[1], bitmaps[0], lists[1][0]

@@ -48,7 +48,7 @@ from cugraph_ws.kernels.cuda.primitives import (
 )
 from cugraph_ws.kernels.cuda.pull import is_pulled, limit_of
 from cugraph_ws.kernels.cuda.rows import queue_row, scan, sum_of_lanes, take_pieces
-from cugraph_ws.kernels.cuda.walk import aim, apply_message, judge, look
+from cugraph_ws.kernels.cuda.walk import aim, apply_message, judge, look, sides
 
 __all__ = ["push_large"]
 
@@ -115,9 +115,8 @@ def count_changed(words: Any, after: Any, offsets: Any, control: Any, turn: Any)
 @kernel
 @lean(64)
 def push_large(
-    vertices: Any, forward: Any, edges: Any, state: Any, constants: Any, bitmaps: Any, queue: Any,
-    parameters: Any, sums: Any, number: Any, steps: Any, leave: Any, settings: Any, control: Any,
-    records: Any,
+    vertices: Any, forward: Any, edges: Any, program: Any, frontiers: Any, queue: Any, number: Any,
+    steps: Any, leave: Any, settings: Any, control: Any, records: Any,
 ) -> None:  # fmt: skip
     """Run the next superstep if its frontier is large and is pushed; else do nothing.  Cooperative.
 
@@ -135,10 +134,9 @@ def push_large(
     ):
         return
     offsets, indices = forward
+    state, constants, parameters, sums = program
     number = np.int64(number + done)
-    now, after = bitmaps[0], bitmaps[1]
-    if number & 1:
-        now, after = bitmaps[1], bitmaps[0]
+    now, after, _, _ = sides(frontiers, number)
     values = with_sums(parameters, sums, vertices, number)
     words = (vertices + 31) // 32
     if list_form == 0:

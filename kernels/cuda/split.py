@@ -125,15 +125,17 @@ def mark_kinds(
 @kernel
 def scatter_kinds(
     columns: Any, both: Any, slots: Any, low: Any, kinds: Any, first: Any, last_kind: Any,
-    tile: Any, first_tile: Any, tiles: Any, cursors: Any, begin: Any, heads: Any, tails: Any,
-    listed: Any, first_row: Any, rows: Any,
+    tile: Any, first_tile: Any, tiles: Any, cursors: Any, begin: Any, ends: Any, listed: Any,
+    first_row: Any, rows: Any,
 ) -> None:  # fmt: skip
     """Write the ends, less `low`, of arcs of the kinds `first` … last_kind - 1, those of a kind together.
 
+    `ends` are two arrays, of heads and of tails.
     Of an arc that leads back, to the source of an edge, the tail v is marked as ~v: see `strip_marks`.
     `cursors[kind × tiles + tile]`, which is used up, says where those of a tile go, less `begin`.
     With `listed` the edges are written too, counted from `first_row`.
     """
+    heads, tails = ends
     units = (slots + tile - 1) // tile
     below = np.uint32((np.int64(1) << lane()) - 1)
     for unit in range(worker() // 32, units, workers() // 32):

@@ -376,15 +376,16 @@ def fold_block(tally: Any, warps: Any) -> Any:
 
 @inline
 def conclude(
-    tally: Any, zero: Any, part: Any, control: Any, tallies: Any, sums: Any, records: Any, norm: Any,
-    tol: Any,
+    tally: Any, zero: Any, part: Any, control: Any, sums: Any, conclusion: Any
 ) -> None:  # fmt: skip
     """Count a block in; the last one adds all up, records the superstep, and decides.
 
     A superstep may be launched in parts.  `part` is how many blocks the earlier ones had, and whether
-    more is to come: then blocks only leave their tallies.
+    more is to come: then blocks only leave their tallies.  `conclusion` is scratch for these, the records
+    of supersteps, and the norm and the bound of the residual.
     """
     earlier, more = part
+    tallies, records, norm, tol = conclusion
     warps = shared(WARP_FIGURES, np.float64)
     last = shared(1, np.int32)
     tally = fold_block(tally, warps)
@@ -459,14 +460,13 @@ def take_stock(
         if TERMS and vertex < owned:
             added = add_terms(added, terms(own_state, values))
     tally = (active, total, greatest, added)
-    conclude(tally, zero, (0, False), control, tallies, sums, records, norm, 0.0)
+    conclude(tally, zero, (0, False), control, sums, (tallies, records, norm, 0.0))
 
 
 @kernel
 def superstep(
     shape: Any, hubs: Any, adjacency: Any, edges: Any, state: Any, fresh: Any, constants: Any,
-    outboxes: Any, flags: Any, parameters: Any, sums: Any, control: Any, tallies: Any,
-    records: Any, norm: Any, tol: Any,
+    outboxes: Any, flags: Any, parameters: Any, sums: Any, control: Any, conclusion: Any,
 ) -> None:  # fmt: skip
     """Compute every owned vertex anew, each class of degrees by its own schedule.
 
@@ -550,14 +550,13 @@ def superstep(
             )
             if vertex < end:
                 tally = finish(vertex, gathered, has_message, edges, memory, values, tally)
-    conclude(tally, zero, (earlier, more), control, tallies, sums, records, norm, tol)
+    conclude(tally, zero, (earlier, more), control, sums, conclusion)
 
 
 @kernel
 def virtual_warps(
     vertices: Any, owned: Any, adjacency: Any, edges: Any, state: Any, fresh: Any, constants: Any,
-    outboxes: Any, flags: Any, parameters: Any, sums: Any, control: Any, tallies: Any,
-    records: Any, norm: Any, tol: Any,
+    outboxes: Any, flags: Any, parameters: Any, sums: Any, control: Any, conclusion: Any,
 ) -> None:  # fmt: skip
     """Compute every owned vertex anew, each by `LANES` lanes (Hong et al. 2011): the papers' baseline."""
     if control[STOP] != 0:
@@ -588,4 +587,4 @@ def virtual_warps(
             has_message = not (KEEPS and first == last)
         if place == 0 and vertex < owned:
             tally = finish(vertex, gathered, has_message, edges, memory, values, tally)
-    conclude(tally, zero, (0, False), control, tallies, sums, records, norm, tol)
+    conclude(tally, zero, (0, False), control, sums, conclusion)

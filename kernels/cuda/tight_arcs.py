@@ -65,8 +65,7 @@ def keep_tight_arc(
 @kernel
 def list_tight_arcs(
     turns: Any, lanes_of: Any, ends: Any, waiting: Any, vertices: Any, numbers: Any, adjacency: Any,
-    edges: Any, state: Any, constants: Any, parameters: Any, sums: Any, number: Any, codes: Any,
-    coded: Any, room: Any, sources: Any, targets: Any, degrees: Any, control: Any,
+    edges: Any, program: Any, number: Any, codes: Any, coded: Any, output: Any, control: Any,
 ) -> None:  # fmt: skip
     """List the tight arcs into undecided vertices.
 
@@ -80,20 +79,18 @@ def list_tight_arcs(
         Threads for a vertex, and where each turn's vertices end.
     waiting : int[ends[turns - 1]]
         Positions of vertices without a better in-neighbour, so sources of tight arcs are equally good.
-    vertices, numbers, adjacency, edges, state, constants, parameters, sums, number, codes
+    vertices, numbers, adjacency, edges, program, number, codes
         As `predecessors.choose` takes them.
     coded : bool
         Whether codes are compared first, if they are of floats.
-    room : int
-        The most arcs that are stored.
-    sources, targets : int[room]
-        Output, in any order; unused entries of `sources` keep their -1.
-    degrees : int32[positions + 1]
-        The number of stored arcs of each source is added, one place further on.
+    output : (room, int[room], int[room], int32[positions + 1])
+        The most arcs that are stored; their sources and targets, in any order: unused entries of the sources keep
+        their -1; and degrees: the number of stored arcs of each source is added, one place further on.
     control : int64[1]
         The slots that warps have reserved are added, also those beyond `room`.
     """
     offsets, indices = adjacency
+    state, constants, parameters, sums = program
     values = with_sums(parameters, sums, vertices, number)
     thread_number = np.int32(block() * threads() + thread())
     slot, limit = np.int64(0), np.int64(0)  # of the warp's share
@@ -133,7 +130,6 @@ def list_tight_arcs(
                     slot = shuffle(FULL, slot, 0)
                     limit = slot + TIGHT_SHARE
                 at = slot + after - mine
-                output = room, sources, targets, degrees
                 at = keep_tight_arc(tied_0, at, at_0, vertex, *output)
                 at = keep_tight_arc(tied_1, at, at_1, vertex, *output)
                 at = keep_tight_arc(tied_2, at, at_2, vertex, *output)

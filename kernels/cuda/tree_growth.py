@@ -238,14 +238,14 @@ def attach(
 @inline
 def grow_along(
     share: Any, row: Any, begin: Any, level: Any, key: Any, sure: Any, indices: Any, trees: Any,
-    program: Any, listing: Any,
+    receivers: Any, numbers: Any, reads: Any, listing: Any,
 ) -> Any:  # fmt: skip
     """Offer the lanes' rows, `share` arcs of each, to their targets; return the out-arcs of those attached.
 
-    `trees` are levels, parents, codes, receivers and numbers; `program` is what it reads.  `listing` is where
+    `reads` are edges and what the program reads.  `listing` is where
     attached vertices are listed: the next list, the counters, which of them, and the offsets of the out-arcs.
     """
-    levels, parents, codes, receivers, numbers = trees
+    levels, parents, codes = trees
     following_list, counters, which, offsets = listing
     ends = scan(share)
     start = np.int32(ends - share)
@@ -260,37 +260,16 @@ def grow_along(
             np.int32(place + 32), total, ends, start, row, begin, indices, parents, key, numbers
         )
         if level < 0:
-            give(
-                target_0,
-                source_0,
-                arc_0,
-                word_0,
-                less_0,
-                codes,
-                receivers,
-                numbers,
-                *program,
-                parents,
-            )
-            give(
-                target_1,
-                source_1,
-                arc_1,
-                word_1,
-                less_1,
-                codes,
-                receivers,
-                numbers,
-                *program,
-                parents,
-            )
+            names = codes, receivers, numbers
+            give(target_0, source_0, arc_0, word_0, less_0, *names, *reads, parents)
+            give(target_1, source_1, arc_1, word_1, less_1, *names, *reads, parents)
         elif any_of(FULL, less_0 or less_1):
             new_0, degree_0 = attach(
-                target_0, source_0, arc_0, word_0, less_0, sure, levels, numbers, *program, parents,
+                target_0, source_0, arc_0, word_0, less_0, sure, levels, numbers, *reads, parents,
                 offsets,
             )  # fmt: skip
             new_1, degree_1 = attach(
-                target_1, source_1, arc_1, word_1, less_1, sure, levels, numbers, *program, parents,
+                target_1, source_1, arc_1, word_1, less_1, sure, levels, numbers, *reads, parents,
                 offsets,
             )  # fmt: skip
             ahead += degree_0 + degree_1
@@ -306,9 +285,9 @@ def grow_along(
 @kernel
 @bounded(FRONTIER_BLOCK)
 def grow_forward(
-    vertices: Any, bits: Any, numbers: Any, forward: Any, edges: Any, state: Any, constants: Any,
-    parameters: Any, sums: Any, number: Any, levels: Any, parents: Any, codes: Any, receivers: Any,
-    sure: Any, queue: Any, lists: Any, most: Any, few: Any, few_arcs: Any, control: Any,
+    vertices: Any, bits: Any, numbers: Any, forward: Any, edges: Any, program: Any, number: Any,
+    trees: Any, receivers: Any, sure: Any, queue: Any, lists: Any, most: Any, few: Any, few_arcs: Any,
+    control: Any,
 ) -> None:  # fmt: skip
     """Attach undecided vertices to equals that the last level attached, up to `most` levels.  Cooperative.
 
@@ -325,15 +304,14 @@ def grow_forward(
         Rows of out-neighbours.
     edges : tuple of arrays of [arcs]
         The program's edge attributes, in the order of `forward`.
-    state, constants, parameters, sums, number
-        What the program reads.
-    levels : int32[vertices]
-        0 for vertices attached before, and for roots.
-    parents : int64[vertices]
-        For the others, the level in the high bits and the least in-neighbour's number in the low ones;
-        `NOBODY` while undecided.
-    codes, receivers : uint8[vertices], uint8[256]
-        For level -1: codes of states, and which codes are receivers'.
+    program, number
+        As `predecessors.choose` takes them.
+    trees : (int32[vertices], int64[vertices], uint8[vertices])
+        Levels: 0 for vertices attached before, and for roots.  Parents: for the others, the level in the high
+        bits and the least in-neighbour's number in the low ones; `NOBODY` while undecided.  For level -1:
+        codes of states.
+    receivers : uint8[256]
+        For level -1: which codes are receivers'.
     sure : int
         Not 0 if every arc is tight and leads to an undecided vertex, as in rows of `tight_arcs.py`.
     queue : tuple of (int[n], int32[n])
@@ -348,6 +326,7 @@ def grow_forward(
         The number of vertices attached last, their out-arcs, and the levels so far; see `layout`.
     """
     offsets, indices = forward
+    state, constants, parameters, sums = program
     values = with_sums(parameters, sums, vertices, number)
     local = shared(32, np.int64)
     leads = block() == 0 and thread() == 0
@@ -399,8 +378,8 @@ def grow_forward(
                     QUEUED + at,
                 )  # fmt: skip
                 ahead += grow_along(
-                    share, row, begin, level, key, sure, indices,
-                    (levels, parents, codes, receivers, numbers), (edges, state, constants, values),
+                    share, row, begin, level, key, sure, indices, trees, receivers, numbers,
+                    (edges, state, constants, values),
                     (next_listed, counters, LISTED + at, offsets),
                 )  # fmt: skip
             ahead = sum_of_lanes(ahead)

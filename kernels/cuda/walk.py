@@ -423,8 +423,9 @@ def expand(
 
 
 @inline
-def sides(bitmaps: Any, lists: Any, number: Any) -> Any:
+def sides(frontiers: Any, number: Any) -> Any:
     """Return the bitmaps of a superstep and of the next one, and the lists of both."""
+    bitmaps, lists = frontiers
     now, after, listed, next_listed = bitmaps[0], bitmaps[1], lists[0], lists[1]
     if number & 1:
         now, after, listed, next_listed = bitmaps[1], bitmaps[0], lists[1], lists[0]

@@ -146,10 +146,9 @@ def put_in_place(changed: Any, entries: Any, first: Any, step: Any, memory: Any)
 @kernel
 @bounded(FRONTIER_BLOCK)
 def pull_worklist(
-    vertices: Any, arcs: Any, forward: Any, backward: Any, edges: Any, state: Any, fresh: Any,
-    constants: Any, flags: Any, marks: Any, queue: Any, parts: Any, lists: Any, parameters: Any,
-    sums: Any, number: Any, steps: Any, leave: Any, settings: Any, shares: Any, tallies: Any,
-    control: Any, records: Any,
+    vertices: Any, arcs: Any, forward: Any, backward: Any, edges: Any, program: Any, flags: Any,
+    lists: Any, scratch: Any, number: Any, steps: Any, leave: Any, settings: Any, control: Any,
+    records: Any,
 ) -> None:  # fmt: skip
     """Run up to `steps` supersteps, the first of them with this number.  Cooperative.
 
@@ -160,36 +159,32 @@ def pull_worklist(
         Rows of out-neighbours and of in-neighbours.
     edges : tuple of arrays of [arcs]
         The program's edge attributes, in the order of the in-neighbours.
-    state, fresh, constants : tuples of arrays of [vertices]
-        `fresh` is scratch.
+    program : tuple
+        The state and the constants, tuples of arrays of [vertices]; the parameters and the sums that the program
+        reads.
     flags : two of uint8[vertices]
         Active vertices of the first superstep, and scratch for the next one.  After an odd number of
         supersteps they have changed places, as the first two lists have.
-    marks : uint32[ceil(vertices / 32)]
-        Bits of marked vertices; zeros before and after.
-    queue : tuple of (int[n], int32[n])
-        Scratch; n is the number of pieces of all rows that are longer than a piece.
-    parts : tuple of (tuple of arrays of [n], uint8[n])
-        Scratch: the combined messages of a piece, and whether there were any.
     lists : three of int[vertices]
         Vertices changed in the last superstep, and in the one before; marked vertices.
-    parameters, sums
-        What the program reads.
+    scratch : tuple
+        New states, as the state; bits of marked vertices, uint32[ceil(vertices / 32)], zeros before and after; a
+        queue, (int[n], int32[n]), where n is the number of pieces of all rows that are longer than a piece; the
+        combined messages of each piece, and whether there were any, (tuple of arrays of [n], uint8[n]); shares,
+        int64[warps]; and for aggregates tallies, float64[blocks * (FIGURES + TERMS)].
     number, steps : int
     leave : int
         Arcs of a frontier above which the launch ends, but not before its first superstep.
     settings : tuple of int
         The arcs of a frontier above which all vertices gather, the room in the worklist, the vertices
         and the arcs that a single block handles, and the arcs after which the launch ends.
-    shares : int64[warps]
-        Scratch.
-    tallies : float64[blocks * (FIGURES + TERMS)]
-        Scratch, for aggregates.
     control : int64[32]
         The frontier's size and arcs, and counters; see `layout`.
     records : int64[3 * steps]
         For each superstep the active vertices, the arcs read, and the direction.
     """
+    state, constants, parameters, sums = program
+    fresh, marks, queue, parts, shares, tallies = scratch
     pull_above, room, few, few_arcs, most_arcs = settings
     out_offsets = forward[0]
     in_offsets = backward[0]

@@ -170,14 +170,10 @@ class TestContests:
 
         return contests.Job(name, None, call, **facts)
 
-    def test_every_variant_is_timed_and_verified(self, clusters, monkeypatch):
+    def test_every_variant_is_timed_and_verified(self, clusters):
         job = self.job(lambda graph, options: options["plan"].exchange == "all")
-        monkeypatch.setattr(contests, "breakdown", lambda client, run: (run(), types.SimpleNamespace(
-            computing=0.25, communication=0.75))[1])  # fmt: skip
         section = Section("cluster-exchange", NAME)
-        with contests.Contest(
-            "exchange", (job,), *contests.CONTESTS["exchange"].groups, split=True
-        ) as contest:
+        with contests.Contest("exchange", (job,), contests.ALL_METHODS) as contest:
             contest(NAME, section, 3)
             contest(NAME, Section("cluster-exchange", NAME), 3)
             assert clusters == [{}], "the same workers serve both graphs"
@@ -188,29 +184,25 @@ class TestContests:
         assert set(figures) == {"VR", "MS", "auto"}
         assert figures["MS"] == {
             "supersteps": 2, "sent": 11, "useful": 2, "seconds": 0.004, "call": 0.25,
-            "computing": 0.25, "communication": 0.75,
         }  # fmt: skip
         assert section.tables[0]["rows"][1] == [
-            "PR", "MS", "2", "4", "1.00", "250", "2.00", "0.00", "18.2%", "250 + 750",
+            "PR", "MS", "2", "4", "1.00", "250", "2.00", "0.00", "18.2%",
         ]  # fmt: skip
         assert [target.bound for target in section.targets] == [1.3, 1.03]
 
-    def test_groups_have_workers_of_their_own(self, clusters):
-        section = Section("cluster-ways", NAME)
-        contest = contests.Contest("ways", (self.job(),), *contests.CONTESTS["ways"].groups)
-        with contest:
-            contest(NAME, section, 3)
-        assert clusters == [{}, None, contests.HUB, None]
-        assert list(section.figures["ways"]["PR"]) == [
-            "linked", "NCCL", "hub", "NCCL through the host",
-        ]  # fmt: skip
+    def test_the_hubs_workers_have_no_access_between_gpus(self, clusters):
+        assert contests.HUB == {"NCCL_P2P_DISABLE": "1"}
+        hub = contests.CONTESTS["hub"]
+        with contests.Contest("exchange", (self.job(),), hub.variants, hub.environment) as contest:
+            contest(NAME, Section("cluster-hub", NAME), 3)
+        assert clusters == [contests.HUB, None]
 
     @pytest.mark.parametrize(("gpus", "keys"), [(2, ["1", "2"]), (4, ["1", "2", "4"])])
     def test_scaling_is_by_numbers_of_gpus(self, clusters, gpus, keys):
         self.gpus = gpus
         section = Section("cluster-scaling", NAME)
         jobs = (self.job(), self.job(name="SSSP"))
-        with contests.Contest("scaling", jobs, *contests.CONTESTS["scaling"].groups) as contest:
+        with contests.Contest("scaling", jobs, contests.CONTESTS["scaling"].variants) as contest:
             contest(NAME, section, 3)
         assert section.errors == []
         assert {name: list(times) for name, times in section.figures["scaling"].items()} == {
@@ -224,7 +216,7 @@ class TestContests:
     def test_speed_ups_have_targets(self, clusters, dense):
         section = Section("cluster-functions", NAME)
         with contests.Contest(
-            "functions", (self.job(dense=dense),), *contests.CONTESTS["functions"].groups
+            "functions", (self.job(dense=dense),), contests.CONTESTS["functions"].variants
         ) as contest:
             contest(NAME, section, 3)
         (target,) = section.targets

@@ -55,7 +55,7 @@ def imports():
 class TestPackage:
     def test_no_import_leads_back(self):
         left = imports()
-        assert {"bench.timing", "bench.gpu.programs"} <= left["bench.gpu.variants"]
+        assert {"bench.timing", "bench.programs"} <= left["bench.gpu.supersteps"]
         while left:
             leaves = {name for name, others in left.items() if not others & set(left)}
             assert leaves, f"these import each other: {sorted(left)}"
@@ -105,7 +105,7 @@ class TestPackage:
     @pytest.mark.parametrize(
         ("words", "said"),
         [
-            (["gpu", "nothing"], "'nothing' is no part; choose of supersteps, "),
+            (["gpu", "nothing"], "'nothing' is no part; choose of first-calls, "),
             (["cluster", "frames"], "'frames' is no part; choose of build, "),
             (["gpu", "frames", "--graphs", "nothing"], "nothing: no such graph is generated; give --data FOLDER"),
             (["cpu", "--graphs", "nothing"], "nothing: no such graph is generated; give --data FOLDER"),
@@ -129,7 +129,7 @@ class TestPackage:
             parts
         )
         for part in (*parts.values(), *of("cluster.parts").PARTS.values()):
-            assert set(part.graphs) <= set(graphs.GENERATED)
+            assert part.fixed or set(part.graphs) <= set(graphs.GENERATED)
         works = [work.parts for work in peers.WORKS.values()]
         assert {gpu for _, gpu in works} - {""} <= set(parts)
         assert {cpu for cpu, _ in works} - {""} <= set(of("cpu.parts").PARTS)
@@ -158,13 +158,13 @@ class TestPrograms:
         np.testing.assert_allclose(*columns, atol=1e-6)
 
     def test_bytes_of_a_superstep(self):
-        programs = of("gpu.programs")
         result = types.SimpleNamespace(
             rows=types.SimpleNamespace(edges=[1000, 1000]), iterations=2,
             graph=types.SimpleNamespace(number_of_vertices=10),
         )  # fmt: skip
         moved = {
-            name: programs.bytes_of(work, result) for name, work in of("programs").PROGRAMS.items()
+            name: of("gpu.supersteps").bytes_of(work, result)
+            for name, work in of("programs").PROGRAMS.items()
         }
         # An index and a float32; row, rank and share, both read and written.
         assert moved["pagerank"] == 1000 * (4 + 4) + 10 * (8 + 24)
@@ -444,20 +444,6 @@ class TestParts:
         monkeypatch.setitem(
             graphs.GENERATED, "tiny", (16, lambda: graphs.rmat(16, 40, graphs.PAPER))
         )
-        variants = of("gpu.variants")
-        monkeypatch.setattr(variants, "DENSE", ("pagerank", "circuit"))
-        monkeypatch.setattr(variants, "TOLERANCES", (1e-2,))
-        few = {
-            "schedules": slice(2),
-            "searches": slice(1, 3),
-            "called": slice(1),
-        }  # emulated runs take seconds
-        for kind, one in variants.VARIANTS.items():
-            options = {
-                name: {**given, **({"shard_bytes": 1024} if "shard_bytes" in given else {})}
-                for name, given in [*one.options.items()][few.get(kind, slice(None))]
-            }
-            monkeypatch.setitem(variants.VARIANTS, kind, variants.Variants(options, 1))
         with emulated(), stand_in_cudf.installed():
             monkeypatch.setattr(device(), "shared_memory", 4096)
             yield
@@ -494,80 +480,33 @@ class TestParts:
             "heat superstep, times PageRank's",
         ]  # fmt: skip
 
+    def test_first_calls(self, monkeypatch):
+        """Four cases, of which those that find no code of the library's compile some."""
+        module, ran = of("gpu.first_calls"), []
+
+        def run(command, *, cwd, env, **options):
+            caches = module.Path(env["CUGRAPH_WS_CACHE_DIR"])
+            ran.append((cwd == module.ROOT, not caches.exists()))
+            if not ran[-1][0] and ran[-1][1]:
+                caches.mkdir(parents=True)
+                (caches / "superstep-1.cubin").touch()
+            seconds = dict.fromkeys((module.LIBRARY, module.GRAPH, *module.CALLS), float(len(ran)))
+            return types.SimpleNamespace(stdout=f"warming up\n{json.dumps(seconds)}\n")
+
+        monkeypatch.setattr(module.subprocess, "run", run)
+        section = Section("first-calls", "g")
+        module.first_calls("g", section, 1)
+        assert ran == [(True, True), (True, True), (False, True), (False, False)]
+        (table,) = section.tables
+        assert table["columns"] == ["", *module.CASES]
+        assert table["rows"][0] == ["import cugraph_ws", "1.00", "2.00", "3.00", "4.00"]
+        assert table["rows"][-2:] == [
+            ["in all", "11.00", "22.00", "33.00", "44.00"],
+            ["kernels compiled", "0", "0", "1", "0"],
+        ]
+
     def test_works(self, gpu, tmp_path):
         assert set(self.run("ranks", tmp_path)["timings"]) == {"weighted PageRank to 1e-6"}
-
-    def test_schedules(self, gpu, tmp_path):
-        section = self.run("schedules", tmp_path)
-        assert {len(timings) for timings in section["timings"].values()} == {2}
-        assert len(section["targets"]) == len(section["timings"]) == 8
-        assert {len(row) for row in section["targets"]} == {5}, "with the mean"
-
-    def test_frontiers(self, gpu, tmp_path):
-        section = self.run("frontiers", tmp_path)
-        assert [*section["timings"]] == [
-            "bfs",
-            "sssp",
-            "widest path",
-            "two fields",
-            "sums",
-            "PageRank to 1e-6",
-        ]
-        assert len(section["targets"]) == 3
-
-    def test_variants_that_a_program_can_run_by(self):
-        allowed, case = of("gpu.variants")._allowed, types.SimpleNamespace(name="road-like")
-        assert allowed(case, ws.SSSP, "by priority")
-        assert not allowed(case, ws.BFS, "by priority")
-        assert not allowed(case, ws.SSSP, "pulled")
-
-    def test_extrapolation(self, gpu, tmp_path):
-        section = self.run("extrapolation", tmp_path)
-        assert section["tables"][0]["rows"][0][1].endswith("(0)")
-        assert [row[0] for row in section["targets"]] == ["PageRank to 1e-02: by default ÷ plain"]
-
-    def test_shards(self, gpu, tmp_path):
-        figures, layouts = self.run("shards", tmp_path)["figures"], ["csc", "gshards", "windows"]
-        assert {name: [*times] for name, times in figures["shards"].items()} == {
-            "PR": layouts,
-            "CS": layouts,
-        }
-        assert [*figures["space"]] == [*figures["breakdown"]] == layouts
-        assert figures["edges"] == 40
-        section = {"part": "shards", "graph": "tiny", "figures": figures}
-        assert [table.title.partition(":")[0] for table in of("papers").tables({"bench": {"s": section}})] == [
-            "Table II", "Table VI", "CuSha's space overhead", "CuSha's breakdown of time",
-        ]  # fmt: skip
-
-    def test_layouts(self, gpu, tmp_path):
-        rows = self.run("layouts", tmp_path)["figures"]["layouts"]
-        assert [row[0] for row in rows] == ["csc", *["gshards"] * 3, *["windows"] * 3]
-
-    def test_nsight_compute(self, monkeypatch, capsys):
-        counters = of("gpu.counters")
-        monkeypatch.setattr(counters.shutil, "which", lambda name: None)
-        section = Section("loads", "tiny")
-        counters.counters(counters.LOADS, "tiny", section, 1)
-        assert "ncu is not in PATH" in capsys.readouterr().out
-        monkeypatch.setattr(counters.shutil, "which", lambda name: name)
-        said = "\n".join(
-            f"  {name} % {number}"
-            for name, number in zip(counters.METRICS, (64.0, 16), strict=True)
-        )
-
-        def run(command, **options):
-            refused = "windows" in command
-            return types.SimpleNamespace(
-                stdout="==ERROR== ERR_NVGPUCTRPERM" if refused else said, stderr=""
-            )
-
-        monkeypatch.setattr(counters.subprocess, "run", run)
-        counters.counters(counters.LOADS, "tiny", section, 1)
-        assert section.figures["counters"][0] == ["pagerank", "csc", "superstep", 0.64, 0.5]
-        assert [row[1] for row in section.tables[0]["rows"]] == [
-            "csc", "virtual warps of 32", "gshards",
-        ]  # fmt: skip
-        assert ["ERR_NVGPUCTRPERM" in error["error"] for error in section.errors] == [True, True]
 
 
 def test_output_of_parts_becomes_a_section():

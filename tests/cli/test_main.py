@@ -370,6 +370,21 @@ def test_options_of_other_libraries_lead_to_ours(capsys):
     assert "--alpha" not in capsys.readouterr().err
 
 
+@pytest.mark.parametrize(
+    ("words", "remedy"),
+    [
+        (["shortest-path"], "'shortest-path'; bfs and sssp find paths: give --start ID --to ID"),
+        (["connected_components"], "did you mean weakly-connected-components?"),
+        (["xyz"], "No such command 'xyz'; cugraph-ws --help lists them"),
+        (["bfs", "edges.parquet", "a"], "argument (a): vertices, columns and the output are opt"),
+        (["bfs", "edges.parquet", "--source", "a"], "--start-file; --source is a column of the"),
+    ],
+)
+def test_a_wrong_command_line_has_the_remedy(words, remedy, capsys):
+    assert run(*words) == 2
+    assert remedy in capsys.readouterr().err
+
+
 def test_ranks_are_shown_from_the_greatest(capsys):
     assert run("core-number", "edges.parquet", "--rows", "10") == 0
     rows = [line.split("\t") for line in capsys.readouterr().out.splitlines()[1:]]

@@ -87,8 +87,9 @@ def test_text_ids_are_looked_up_on_the_one_worker(pair):
 def test_larger_frames_and_arguments_about_several_workers_mean_parts(pair, monkeypatch):
     with on_workers(EDGES, balance=[1, 2]) as graph:
         assert len(holders(graph)) == 2
-    with pytest.raises(ws.InputError, match="spread='one': balance= and links="):
-        on_workers(EDGES, balance=[1, 2], spread="one")
+    for spread in ("one", "copies"):
+        with pytest.raises(ws.InputError, match=f"spread='{spread}': balance= and links="):
+            on_workers(EDGES, balance=[1, 2], spread=spread)
     monkeypatch.setattr(cluster_graph, "ON_ONE", 100)
     with on_workers(EDGES) as graph:
         assert len(holders(graph)) == 2
@@ -146,3 +147,84 @@ def test_a_lost_worker_is_replaced_by_another():
         with build(EDGES) as whole:
             assert_same(ws.bfs(graph, 0), ws.bfs(whole, 0))
         assert holders(graph) != [gone]
+
+
+@pytest.fixture(scope="module")
+def copies(pair) -> Iterator[ws.Graph]:
+    with on_workers(EDGES, spread="copies") as graph:
+        yield graph
+
+
+DIVIDED = {
+    "betweenness": lambda graph: ws.betweenness_centrality(graph),
+    "sampled": lambda graph: ws.betweenness_centrality(graph, k=7, seed=2),
+    "one source": lambda graph: ws.betweenness_centrality(graph, k=[3]),
+    "endpoints": lambda graph: ws.betweenness_centrality(graph, endpoints=True, weighted=True),
+    "edge betweenness": lambda graph: ws.edge_betweenness_centrality(graph, k=[1, 5, 9]),
+    "closeness": lambda graph: ws.closeness_centrality(graph),
+    "closeness of some": lambda graph: ws.closeness_centrality(graph, [9, 0, 4, 5, 2]),
+    "harmonic": lambda graph: ws.harmonic_centrality(graph, np.arange(20)),
+    "eccentricity": lambda graph: ws.eccentricity(graph, pd.Series([8, 3, 1]), connected=False),
+    "searches": lambda graph: ws.multi_source_bfs(graph, [5, 0, 17, 0, 2]),
+    "weighted searches": lambda graph: ws.multi_source_sssp(graph, [4, 3]),
+    "ranks of seeds": lambda graph: ws.personalized_pagerank(graph, [7, 0, 2], top=5),
+}
+
+
+@pytest.mark.parametrize("call", DIVIDED.values(), ids=DIVIDED)
+def test_copies_divide_the_sources(copies, call):
+    assert [part["owned"] for part in copies.partitions] == [EDGES.n] * 2
+    with build(EDGES) as whole:
+        frame = call(copies)
+        assert_same(frame, call(whole), rtol=1e-12)
+
+
+def test_each_copy_searches_from_its_part_of_the_sources(pair, copies):
+    found = ws.multi_source_bfs(copies, [1, 2, 3, 4, 5])
+    assert found.npartitions == 2
+    sources = [found.get_partition(which).compute()["source"].unique() for which in range(2)]
+    assert [part.tolist() for part in sources] == [[1, 2, 3], [4, 5]]
+
+
+def test_what_copies_do_not_divide_one_of_them_does(copies):
+    with build(EDGES) as whole:
+        for call in (
+            lambda graph: ws.bfs(graph, 0),
+            ws.pagerank,
+            lambda graph: ws.closeness_centrality(graph, k=4),
+            lambda graph: ws.multi_source_bfs(graph, [3]),
+            lambda graph: ws.personalized_pagerank(graph, [0, 1], format="columns"),
+        ):
+            frame = call(copies)
+            assert frame.npartitions == 1
+            assert_same(frame, call(whole))
+        assert copies.report.vertices == whole.report.vertices
+
+
+def test_errors_and_graphs_of_copies(copies):
+    with pytest.raises(ws.InputError, match="999"):
+        ws.multi_source_bfs(copies, [0, 1, 999])
+    labels = pd.DataFrame({"vertex": range(EDGES.n), "label": np.arange(EDGES.n) % 9})
+    with (
+        copies.contract(dd.from_pandas(labels, npartitions=3)) as small,
+        build(EDGES) as whole,
+        whole.contract(labels) as expected,
+    ):
+        assert [part["owned"] for part in small.partitions] == [9, 9]
+        assert_same(
+            ws.betweenness_centrality(small), ws.betweenness_centrality(expected), rtol=1e-12
+        )
+
+
+def test_a_copy_that_stops_early_makes_the_call_fail(copies, monkeypatch):
+    with pytest.raises(ws.ConvergenceError, match="betweenness"):
+        ws.betweenness_centrality(copies, timeout=1e-9)
+
+
+def test_text_ids_are_divided_among_copies(pair):
+    divided = dd.from_pandas(text_edges(), npartitions=3)
+    edges = divided.compute()
+    with ws.Graph(divided, spread="copies") as graph:
+        assert_same(ws.closeness_centrality(graph), ws.closeness_centrality(edges))
+        starts = ["v9", "v1", "v3"]
+        assert_same(ws.multi_source_bfs(graph, starts), ws.multi_source_bfs(edges, starts))

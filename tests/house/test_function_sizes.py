@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,6 +13,7 @@ import cugraph_ws as ws
 PACKAGE = Path(ws.__file__).parent
 MOST_LINES = 80  # without the docstring
 MOST_PARAMETERS = 12  # without `self`
+MOST_KERNEL_LINES, MOST_KERNEL_PARAMETERS = 150, 16
 AS_GRAPH = {"cugraph_ws.dask.graph.ClusterGraph.__init__"}  # `Graph` of a Dask frame
 
 
@@ -55,12 +56,21 @@ def parameters_of(arguments: ast.arguments) -> int:
 
 
 def all_functions() -> list[Function]:
-    """Return the functions of the package; kernels, which are in it by a link, are not looked at."""
+    """Return the functions of the package without kernels, which are in it by a link."""
+    kernels = PACKAGE / "kernels"
+    return functions_of(path for path in PACKAGE.rglob("*.py") if kernels not in path.parents)
+
+
+def all_kernels() -> list[Function]:
+    """Return the functions of the kernels' files."""
+    return functions_of((PACKAGE / "kernels").rglob("*.py"))
+
+
+def functions_of(paths: Iterable[Path]) -> list[Function]:
     every: list[Function] = []
-    for path in sorted(PACKAGE.rglob("*.py")):
+    for path in sorted(paths):
         parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
-        if parts[1] != "kernels":
-            every += functions(ast.parse(path.read_text("utf-8")), ".".join(parts))
+        every += functions(ast.parse(path.read_text("utf-8")), ".".join(parts))
     return every
 
 
@@ -85,6 +95,13 @@ def test_functions_that_users_do_not_call_have_few_parameters() -> None:
     wide = [function for function in all_functions() if function.parameters > MOST_PARAMETERS]
     assert [function for function in wide if function.name not in known] == []
     assert any(function.name in known for function in wide), "public functions are found by name"
+
+
+def test_kernels_fit_two_screens_and_have_few_parameters() -> None:
+    every = all_kernels()
+    assert "cugraph_ws.kernels.cuda.frontier.traverse" in {function.name for function in every}
+    assert [function for function in every if function.lines > MOST_KERNEL_LINES] == []
+    assert [function for function in every if function.parameters > MOST_KERNEL_PARAMETERS] == []
 
 
 def test_lines_and_parameters_are_counted_without_docstring_and_self() -> None:

@@ -117,7 +117,9 @@ def calls(roads: pd.DataFrame, lanes: pl.DataFrame, many: dd.DataFrame, rows: An
 def methods(roads: EdgeFrameAccessor[pd.DataFrame], lanes: EdgeFrameAccessor[pl.DataFrame]) -> None:
     assert_type(roads.pagerank(0.9, source="from", engine="cpu"), pd.DataFrame)
     assert_type(lanes.bfs(0, depth_limit=3), pl.DataFrame)
-    assert_type(lanes.louvain(hierarchy=True), tuple[pl.DataFrame, float])
+    communities, modularity = lanes.louvain(hierarchy=True)
+    assert_type(communities, pl.DataFrame)
+    assert_type(modularity, float)
     assert_type(lanes.modularity("part"), float)
     assert_type(roads.graph("from", weight="capacity"), ws.Graph[pd.DataFrame])
     assert_type(roads.run(WidestPath, start="berlin"), ws.Result[pd.DataFrame])

@@ -2,8 +2,7 @@
 
 Calls on one GPU are interleaved with those on the cluster, whose first worker has the same GPU.  Dense programs run 20
 supersteps.  All results have the digest of the first variant's.  `figures` of a section have by program and variant
-the seconds of all supersteps, from the trace, and of the call; supersteps; bytes sent and useful ones; and, where the
-supersteps' time was split (`bench.cluster.breakdown`), computing and communication.
+the seconds of all supersteps, from the trace, and of the call; supersteps; bytes sent and useful ones.
 """
 
 from __future__ import annotations
@@ -12,10 +11,10 @@ import statistics
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack
 from functools import partial
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import cugraph_ws as ws
-from bench.cluster.breakdown import breakdown
 from bench.cluster.partitions import (
     HUB,
     GatheredCase,
@@ -45,7 +44,6 @@ SPEEDUPS = {
 METHODS = ("VR", "MS", "ALL")
 # ALL ÷ VR and MS ÷ VR, means, directly and through the host as in Table VIII; auto ÷ the best of the three
 EXCHANGE_TARGET, HUB_TARGET, AUTO_TARGET = 1.3, 1.8, 1.03
-SHOWN = ("PR", "BFS", "SSSP", "SSWP")  # of the paper's programs
 EVERY_PROGRAM_ON = ("RM16V134E", "RM44V704E")  # graphs of the scaling on which all eight run
 
 
@@ -107,91 +105,82 @@ class Variant(NamedTuple):
     spread: str = "parts"
 
 
-class Group(NamedTuple):
-    """Variants by name that share workers, and the environment variables with which these are started."""
-
-    variants: Mapping[str, Variant]
-    environment: Mapping[str, str] = {}
-
-
 ALL_METHODS = {
     method: Variant(options={"exchange": method.lower()}) for method in (*METHODS, "auto")
 }
 
 
 class Contest:
-    """A part of `bench cluster`: jobs and the groups of variants that take turns.
+    """A part of `bench cluster`: jobs and the variants that take turns.
 
-    Workers of a single group serve all graphs; a `with` block ends them.
+    The same workers serve all graphs; a `with` block ends them.
 
     Parameters
     ----------
     figure : str
         Name of the figures.
     jobs : sequence of Job
-    *groups : Group
-    split : bool
-        Whether the supersteps' time is split into computing and communication, in further runs.
+    variants : mapping of str to Variant
+    environment : mapping of str to str
+        Variables with which workers are started.
     """
 
     def __init__(
-        self, figure: str, jobs: tuple[Job, ...], *groups: Group, split: bool = False
-    ) -> None:
-        self.figure, self.jobs, self.groups, self.split = figure, jobs, groups, split
-        self._clients: dict[int, Any] = {}
+        self, figure: str, jobs: tuple[Job, ...], variants: Mapping[str, Variant],
+        environment: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:  # fmt: skip
+        self.figure, self.jobs, self.variants = figure, jobs, variants
+        self.environment = environment
+        self._client: Any = None
         self._running = ExitStack()
 
     def __enter__(self) -> Contest:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._clients.clear()
+        self._client = None
         self._running.close()
 
     def __call__(self, name: str, section: Section, repeats: int) -> None:
         """Time the jobs on a generated graph."""
         references: dict[str, list[float]] = {}
         figures: dict[str, dict[str, dict[str, Any]]] = section.figures.setdefault(self.figure, {})
-        for place, group in enumerate(self.groups):
-            if len(self.groups) > 1:
-                self.__exit__()
-            if place not in self._clients:
-                self._clients[place] = self._running.enter_context(workers(group.environment))
-            client = self._clients[place]
-            everyone = len(client.nthreads())
-            section.figures |= {"gpus": everyone, "vertices": GENERATED[name][0]}
-            graphs = {
-                (variant.gpus, variant.links, variant.spread): PartitionedGraph(
-                    name, client, variant.gpus, variant.links, variant.spread
-                )
-                for variant in group.variants.values()
-                if variant.gpus != 1
-            }
-            case = GatheredCase(name, next(iter(graphs.values())).places)
-            section.figures["edges"] = len(case.source)
-            print(f"  {case}, {everyone} GPUs", flush=True)
-            for job in sorted(
-                self.jobs, key=lambda job: FORMS.index(job.form)
-            ):  # so that each graph is built once
-                if self.figure == "scaling" and name not in EVERY_PROGRAM_ON and job.name != "SSSP":
-                    continue
-                numbers = figures.setdefault(job.name, {})
-                work = partial(
-                    self._race, job, case, graphs, group, section, min(repeats, REPEATS), numbers, references,
-                )  # fmt: skip
-                section.attempt(job.name, work)
-            for graph in (*graphs.values(), case):
-                graph.let_go()
+        if self._client is None:
+            self._client = self._running.enter_context(workers(self.environment))
+        everyone = len(self._client.nthreads())
+        section.figures |= {"gpus": everyone, "vertices": GENERATED[name][0]}
+        graphs = {
+            (variant.gpus, variant.links, variant.spread): PartitionedGraph(
+                name, self._client, variant.gpus, variant.links, variant.spread
+            )
+            for variant in self.variants.values()
+            if variant.gpus != 1
+        }
+        case = GatheredCase(name, next(iter(graphs.values())).places)
+        section.figures["edges"] = len(case.source)
+        print(f"  {case}, {everyone} GPUs", flush=True)
+        for job in sorted(
+            self.jobs, key=lambda job: FORMS.index(job.form)
+        ):  # so that each graph is built once
+            if self.figure == "scaling" and name not in EVERY_PROGRAM_ON and job.name != "SSSP":
+                continue
+            numbers = figures.setdefault(job.name, {})
+            work = partial(
+                self._race, job, case, graphs, section, min(repeats, REPEATS), numbers, references,
+            )  # fmt: skip
+            section.attempt(job.name, work)
+        for graph in (*graphs.values(), case):
+            graph.let_go()
         self._tables(section, figures)
 
     def _race(
-        self, job: Job, case: GatheredCase, graphs: Mapping[Any, PartitionedGraph], group: Group, section: Section,
+        self, job: Job, case: GatheredCase, graphs: Mapping[Any, PartitionedGraph], section: Section,
         repeats: int, numbers: dict[str, dict[str, Any]], references: dict[str, list[float]],
     ) -> None:  # fmt: skip
-        """Time one job, and split the time of its supersteps."""
+        """Time one job."""
         most = max(graph.workers for graph in graphs.values())
         entrants, several = {}, next(iter(graphs.values()))
-        for library, variant in group.variants.items():
+        for library, variant in self.variants.items():
             owner: Any = case
             if variant.gpus == 1:
                 several.client.run(give_back)  # the first one is on the same GPU
@@ -212,10 +201,6 @@ class Contest:
         key_of = {entrant.library: key for key, entrant in entrants.items()}
         for timing in timings:
             numbers[key_of[timing.library]] |= {"seconds": timing.best_known, "call": timing.median}
-        for key, entrant in entrants.items() if self.split else ():
-            split = partial(breakdown, several.client, lambda entrant=entrant: entrant.run()[0])
-            if (parts := section.attempt(f"breaking {job.name}, {key}, down", split)) is not None:
-                numbers[key] |= {"computing": parts.computing, "communication": parts.communication}
         for key in [key for key, values in numbers.items() if "seconds" not in values]:
             del numbers[key]
         if self.figure == "functions" and most in SPEEDUPS:
@@ -264,7 +249,7 @@ class Contest:
         """Add the table of all programs and variants, and the targets of methods of exchange."""
         rows = [row for program, numbers in figures.items() for row in _rows(program, numbers)]
         columns = ["program", "by", "supersteps", "all supersteps, ms", "first ÷", "call, ms", "first ÷",
-                   "MB sent", "useful", "computing + communication, ms"]  # fmt: skip
+                   "MB sent", "useful"]  # fmt: skip
         section.table(f"{self.figure}, {section.figures['gpus']} GPUs", columns, rows)
         if self.figure == "exchange":
             hub = section.part.endswith("hub")
@@ -295,10 +280,7 @@ def _rows(program: str, numbers: Mapping[str, Mapping[str, Any]]) -> Iterator[li
         for kind in ("seconds", "call"):
             row += [f"{values[kind] * 1e3:.3g}", f"{first[kind] / values[kind]:.2f}"]
         row += [f"{values['sent'] / 1e6:.2f}" if "sent" in values else "", useful(numbers, name)]
-        split = [
-            f"{values[part] * 1e3:.3g}" for part in ("computing", "communication") if part in values
-        ]
-        yield [*row, " + ".join(split)]
+        yield row
 
 
 def _auto_over_best(numbers: Mapping[str, Mapping[str, Any]]) -> float | None:
@@ -308,23 +290,17 @@ def _auto_over_best(numbers: Mapping[str, Mapping[str, Any]]) -> float | None:
 
 
 SEARCHES = tuple(job for job in EIGHT if not job.dense)
-THROUGH_HUB = Group(
-    {name: variant._replace(links="hub") for name, variant in ALL_METHODS.items()}, HUB
-)
-NCCL_ALONE = {"NCCL through the host": Variant(links="nccl")}
+THROUGH_HUB = {name: variant._replace(links="hub") for name, variant in ALL_METHODS.items()}
 CONTESTS = {
-    "functions": Contest("functions", JOBS, Group({ONE: Variant(1), OURS: Variant()})),
-    "spread": Contest("spread", JOBS, Group(
-        {ONE: Variant(1), OURS: Variant(spread="auto"), "in parts": Variant()}
-    )),
-    "exchange": Contest("exchange", EIGHT, Group(ALL_METHODS), split=True),
-    "hub": Contest("exchange", EIGHT, THROUGH_HUB, split=True),
-    "linked": Contest("linked", SEARCHES, Group(
-        {ONE: Variant(1), OURS: Variant(), "hosts between": Variant(options={"fused": False})}
-    )),
-    "ways": Contest("ways", tuple(job for job in EIGHT if job.name in SHOWN), Group({
-        "linked": Variant(links="nccl"), "NCCL": Variant(links="nccl", options={"fused": False}),
-        "hub": Variant(links="hub"),
-    }), Group(NCCL_ALONE, HUB)),
-    "scaling": Contest("scaling", EIGHT, Group({ONE: Variant(1), "2 GPUs": Variant(2), OURS: Variant()})),
+    "functions": Contest("functions", JOBS, {ONE: Variant(1), OURS: Variant()}),
+    "spread": Contest(
+        "spread", JOBS, {ONE: Variant(1), OURS: Variant(spread="auto"), "in parts": Variant()}
+    ),
+    "exchange": Contest("exchange", EIGHT, ALL_METHODS),
+    "hub": Contest("exchange", EIGHT, THROUGH_HUB, HUB),
+    "linked": Contest(
+        "linked", SEARCHES,
+        {ONE: Variant(1), OURS: Variant(), "hosts between": Variant(options={"fused": False})},
+    ),
+    "scaling": Contest("scaling", EIGHT, {ONE: Variant(1), "2 GPUs": Variant(2), OURS: Variant()}),
 }  # fmt: skip

@@ -13,7 +13,7 @@ from bench.forms import gpu_cases
 from bench.graphs import GENERATED, SCALING
 from bench.parts import Part, parser, read, sweep
 
-GRAPHS = {"scaling": tuple(SCALING), "large": ("RM54V704E",), "ways": ("RM22",)}
+GRAPHS = {"scaling": tuple(SCALING), "large": ("RM54V704E",)}
 MEASURES = {"build": builds, **CONTESTS, "peers": peers, "large": large}
 PARTS = {  # by their names in records
     f"cluster-{name}": Part(measure, GRAPHS.get(name, ("RM33V335E",)), by_name=True)

@@ -1,8 +1,5 @@
 """First calls of nine functions in a new process on a GPU, after `import cudf`, in seconds.
 
-    python -m bench first-calls              prints a table
-    python -m bench first-calls --repeats 3
-
 A process has empty caches, of this library and of CuPy, or those that another has filled.  Code that ships is that of
 `ci/shipped.py --engine cuda`; without it, a copy of the library is used that has none.  Run as a module with a word,
 this file is such a process.
@@ -10,7 +7,6 @@ this file is such a process.
 
 from __future__ import annotations
 
-import argparse
 import json
 import shutil
 import statistics
@@ -18,10 +14,10 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
 from pathlib import Path
 
 from bench.checkout import ROOT, environment
+from bench.timing import Section
 
 GRAPH, LIBRARY = "graph", "import cugraph_ws"
 CALLS = {
@@ -44,7 +40,7 @@ CASES = {
 }
 
 
-def first_calls() -> dict[str, float]:
+def called() -> dict[str, float]:
     """Make the calls in this process; return seconds by call."""
     import cudf
     import numpy as np
@@ -94,13 +90,8 @@ def _compiled(caches: Path) -> set[Path]:
     return set(Path(caches, "cugraph_ws").rglob("*.cubin"))
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure all cases, and print medians."""
-    parser = argparse.ArgumentParser(
-        "bench first-calls", description=(__doc__ or "").splitlines()[0]
-    )
-    parser.add_argument("--repeats", type=int, default=1)
-    repeats = parser.parse_args(arguments).repeats
+def first_calls(name: str, section: Section, repeats: int) -> None:
+    """Measure all cases; the table and the figures have medians of seconds."""
     columns: dict[str, list[float]] = {}
     compiled: dict[str, list[str]] = {}
     with tempfile.TemporaryDirectory() as folder:
@@ -115,17 +106,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
                     shutil.rmtree(caches / "cupy", ignore_errors=True)
                 seconds, compiled[case] = measured(ROOT if ships else bare, caches)
                 rows.append(seconds)
-            columns[case] = [statistics.median(row[name] for row in rows) for name in rows[0]]
+            columns[case] = [statistics.median(row[call] for row in rows) for call in rows[0]]
             columns[case].append(statistics.median(sum(row.values()) for row in rows))
-    print("| after `import cudf`, seconds |", " | ".join(columns), "|")
-    print("|", " --- |" * (len(columns) + 1))
-    for place, name in enumerate((LIBRARY, GRAPH, *CALLS, "in all")):
-        print(f"| {name} |", " | ".join(f"{column[place]:.2f}" for column in columns.values()), "|")
-    print("| kernels compiled |", " | ".join(str(len(names)) for names in compiled.values()), "|")
-    for case, names in compiled.items():
-        if CASES[case][0] and names:
-            print(f"not shipped: {', '.join(names)}")
-    return 0
+    names = (LIBRARY, GRAPH, *CALLS, "in all")
+    texts = [
+        [call, *(f"{column[place]:.2f}" for column in columns.values())]
+        for place, call in enumerate(names)
+    ]
+    texts.append(["kernels compiled", *(str(len(kernels)) for kernels in compiled.values())])
+    section.figures["first calls"] = columns
+    section.table("after `import cudf`, seconds", ["", *columns], texts)
+    for case, kernels in compiled.items():
+        if CASES[case][0] and kernels:
+            section.table(f"{case}: not shipped", ["kernel"], [[kernel] for kernel in kernels])
 
 
 def _ignore_shipped(folder: str, names: list[str]) -> set[str]:
@@ -133,4 +126,4 @@ def _ignore_shipped(folder: str, names: list[str]) -> set[str]:
 
 
 if __name__ == "__main__":
-    print(json.dumps(first_calls()))
+    print(json.dumps(called()))

@@ -1,4 +1,4 @@
-"""The library on one GPU against cuGraph, cuSPARSE and virtual warps, on the same graphs.
+"""The library on one GPU against cuGraph and cuSPARSE, on the same graphs.
 
 Graphs are made on the GPU from a seed, or read from edge lists.
 """
@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from bench.forms import gpu_cases
-from bench.gpu import variants
-from bench.gpu.counters import EFFICIENCY, LOADS, counters
+from bench.gpu.first_calls import first_calls
 from bench.gpu.supersteps import supersteps
 from bench.graphs import GENERATED, UNSEEN
 from bench.parts import Part, parser, read, sweep
@@ -19,17 +18,11 @@ from bench.peers import works
 LARGE = ("RM22", "RM33V335E", "KR24", "road-like")
 SMALL = ("social-77K", "web-325K")
 PARTS = {
+    "first-calls": Part(first_calls, ("65,536 edges",), by_name=True, fixed=True),
     "supersteps": Part(supersteps, (*SMALL, "RM100K", "RM20", *LARGE)),
-    "schedules": Part(variants.schedules, (*LARGE, "ER25V201E")),
     "frames": Part(partial(works, "frames"), ("RM20", *LARGE)),
     "known": Part(partial(works, "known"), ("KR20", "KR22", "grid")),
     "ranks": Part(partial(works, "ranks"), UNSEEN), "searches": Part(partial(works, "searches"), LARGE),
-    "frontiers": Part(variants.frontiers, ("RM22", "KR24", "road-like")),
-    "extrapolation": Part(variants.extrapolation, ("RM22", "road-like", "small-world-22", "cliques")),
-    "layouts": Part(variants.layouts, ("RM22", "KR24", "RM33V335E")),
-    "shards": Part(variants.shards, (*SMALL, "RM22", "road-like", "RM16V134E", "RM33V335E")),
-    "efficiency": Part(partial(counters, EFFICIENCY), ("RM22", "road-like"), by_name=True),
-    "loads": Part(partial(counters, LOADS), ("RM20", "RM22", "road-like"), by_name=True),
 }  # fmt: skip
 
 

@@ -5,15 +5,29 @@ cuSPARSE's product reads what a superstep reads, and the values; it takes the ar
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
+import numpy as np
+
+import cugraph_ws as ws
+from bench import proofs
 from bench.forms import CUGRAPH, Case, csr, library
-from bench.gpu.programs import DENSE, entrant
 from bench.peers import RANK, check_steps, steps
-from bench.programs import PROGRAMS, SUPERSTEPS
+from bench.programs import PROGRAMS, SUPERSTEPS, Program
 from bench.timing import OURS, Entrant, Measured, Section, by_library, compare, race
+from cugraph_ws.program.declarations import Like, State
 
 AGAINST_CUGRAPH, AGAINST_CUSPARSE, AGAINST_PAGERANK = 1.7, 1.0, 1.3
+INDEX_BYTES = 4  # of an in-neighbour's position
+OFFSET_BYTES = 8  # of a row's offset
+WEIGHT_BYTES = 4  # of an edge attribute; those measured here are float32
+FEW = 64  # one in so many vertices has an initial value, where only a few have
+DENSE = tuple(name for name, work in PROGRAMS.items() if work.dense)
+# Columns of dense programs
+COLUMNS = {
+    "pagerank": "pagerank", "heat": "temperature", "circuit": "voltage", "neural network": "activation",
+}  # fmt: skip
 # The papers' CUDA code, seconds per PageRank superstep on an H200, compiled and measured separately:
 # Warp Segmentation, and the fastest of Warp Segmentation, CuSha, virtual warps and SIMD-X; and the bounds
 PAPERS = {
@@ -26,7 +40,7 @@ def supersteps(case: Case, section: Section, repeats: int) -> None:
     ours: dict[str, Measured] = {}
     for name in DENSE:
         job, entrants = f"{name} superstep", []
-        makers = {"ours": lambda name=name: [entrant(case, PROGRAMS[name], OURS)]}
+        makers = {"ours": lambda name=name: [entrant(case, PROGRAMS[name])]}
         if name == "pagerank":
             makers |= {
                 "cuGraph": lambda: list(_cugraph(case)),
@@ -135,3 +149,70 @@ def _targets(section: Section, measured: list[Measured]) -> None:
         section.target(
             f"{job}: {name} (an earlier run, H200) ÷ ours alone", ratio, bound, at_least=True
         )
+
+
+def bytes_of(work: Program, result: ws.Result) -> float:
+    """Return the bytes that a superstep has to move.
+
+    For each edge it reads an index, a neighbour's value and, if the program has one, a weight.  For each
+    vertex it reads the row's offset and the old state, and writes the new state.
+    """
+    sizes = [_size(field) for field in work.program.state.values()]
+    edge = INDEX_BYTES + min(sizes) + (0 if work.weights is None else WEIGHT_BYTES)
+    vertex = OFFSET_BYTES + 2 * sum(sizes)
+    return edges_of(result) * edge + result.graph.number_of_vertices * vertex
+
+
+def _size(field: State) -> int:
+    """Return the bytes of a state field on the GPU."""
+    kind = field.on_gpu or field.type
+    if isinstance(kind, Like):
+        return WEIGHT_BYTES
+    return INDEX_BYTES if kind.holds_vertex else int(np.dtype(kind.name).itemsize)
+
+
+def edges_of(result: ws.Result) -> float:
+    """Return the mean number of arcs that a superstep has read."""
+    return sum(result.rows.edges) / max(1, result.iterations)
+
+
+def _temperatures(case: Case) -> Any:
+    return (case.xp.arange(case.n) % 97 + 1) / 97.0
+
+
+def _values(case: Case, few: bool) -> Any:
+    """Return a frame of vertices, all or a few, and their initial values."""
+    vertex = case.xp.flatnonzero(case.present)[:: FEW if few else 1].astype("int32")
+    return case.frames.DataFrame({"vertex": vertex, "value": _temperatures(case)[vertex]})
+
+
+def entrant(case: Case, work: Program) -> Entrant:
+    """Return our run of a dense program; its graph is built, and its arguments made, before."""
+    graph = case.ours(work.weights)
+    arguments = work.arguments(case.start, partial(_values, case))
+
+    def run() -> tuple[ws.Result, Any]:
+        result = ws.run(
+            work.program, graph, predecessors=False, **arguments, **work.stop(SUPERSTEPS)
+        )
+        return result, result.frame
+
+    return Entrant(
+        OURS, run, lambda answer: verified(case, answer[0], work.name),
+        alone=lambda answer: sum(answer[0].rows.milliseconds) / 1e3,
+        parts=lambda answer: answer[0].iterations,
+        edges=lambda answer: edges_of(answer[0]), moved=lambda answer: bytes_of(work, answer[0]),
+    )  # fmt: skip
+
+
+def verified(case: Case, result: ws.Result, program: str) -> float:
+    """Verify a result by supersteps in float64; raise if it is wrong."""
+    xp = case.xp
+    fixed = xp.zeros(case.n, bool)
+    if program == "circuit":
+        fixed[xp.flatnonzero(case.present)[::FEW]] = True
+    first = xp.where(fixed if program == "circuit" else case.present, _temperatures(case), 0.0)
+    expected = proofs.steps(case, program, result.iterations, first, fixed)
+    values = case.by_id(result.frame, COLUMNS[program], 0.0)
+    # If edges read float32, a sum is off by a few units in the last place.
+    return proofs.close(values, xp.where(case.present, expected, 0.0), 1e-5)

@@ -54,9 +54,9 @@ class LinkedFrontierExecutor(CudaPartitionedFrontierExecutor):
     def linked(self) -> LinkedLaunch:
         """Launches of several supersteps with their exchanges."""
         arrays = LinkedArrays(
-            rows=tuple(self._rows), edges=self._both_edges[0], state=self._states[0],
-            constants=self._constants, bitmaps=self._bitmaps, queue=self._queue, lists=self._lists,
-            parameters=(self._bound.values, self._sums), control=self._frontiers, records=self._history,
+            rows=tuple(self._rows), edges=self._both_edges[0], program=self._program,
+            frontiers=(self._bitmaps, self._lists), queue=self._queue, control=self._frontiers,
+            records=self._history,
         )  # fmt: skip
         return LinkedLaunch(
             self._device, self._kernels, self._window, self._part, self._mirrors, arrays,

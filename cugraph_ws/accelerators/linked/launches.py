@@ -175,19 +175,15 @@ class LinkedArrays(NamedTuple):
         Offsets and indices of the rows of out-neighbours.
     edges : tuple of device array
         The program's edge attributes in their order.
-    state, constants, bitmaps, queue, lists : tuple of device array
-    parameters : tuple
+    program, frontiers, queue : tuple
     control, records : device array of int64
     """
 
     rows: tuple[Any, ...]
     edges: tuple[Any, ...]
-    state: tuple[Any, ...]
-    constants: tuple[Any, ...]
-    bitmaps: tuple[Any, ...]
+    program: tuple[Any, ...]
+    frontiers: tuple[Any, ...]
     queue: tuple[Any, ...]
-    lists: tuple[Any, ...]
-    parameters: tuple[Any, ...]
     control: DeviceArray
     records: DeviceArray
 
@@ -211,7 +207,7 @@ class LinkedLaunch:
     """
 
     # Indices of the arguments of `traverse_linked` that change between sequences
-    SMALL_AT: ClassVar = {"number": 10, "steps": 11, "leave": 12, "serial": 15}
+    SMALL_AT: ClassVar = {"number": 6, "steps": 7, "leave": 8, "serial": 11}
 
     def __init__(
         self,
@@ -226,7 +222,7 @@ class LinkedLaunch:
         spend: int,
     ) -> None:
         self._device, self._kernels, self._window, self._part = device, kernels, window, part
-        comm, size, kind = part.halo.comm, part.laid.size, arrays.state[0].dtype
+        comm, size, kind = part.halo.comm, part.laid.size, arrays.program[0][0].dtype
         self._totals = 2 * comm.size
         self._rest = self._totals + layout.BOX_WORDS
         first = self._rest + layout.LEDGER_REST
@@ -236,14 +232,13 @@ class LinkedLaunch:
         self._links = (
             comm.rank, comm.size, window.capacity, mirrors.words, mirrors.direct, window.marks,
         )  # fmt: skip
-        self._shared = window.arrays(kind), window.starts(kind)
+        self._shared = (*window.arrays(kind), window.starts(kind), window.alarm)
         self._arrays, self._room = arrays, room
         self._small = kernels.prepare_together(
             "traverse_linked", max(size, part.laid.arcs), FRONTIER_BLOCK, size, arrays.rows,
-            arrays.edges, arrays.state, arrays.constants, arrays.bitmaps, arrays.queue, arrays.lists,
-            *arrays.parameters, 0, 1, 1, window.capacity, spend, 0, self._links,
-            tuple(mirrors[:4]), *self._shared, self._ledger, window.alarm, arrays.control, arrays.records,
-            self._history,
+            arrays.edges, arrays.program, arrays.frontiers, arrays.queue, 0, 1, 1, window.capacity, spend,
+            0, (self._links, tuple(mirrors[:4]), self._shared, self._ledger), arrays.control,
+            arrays.records, self._history,
         )  # fmt: skip
 
     def __call__(
@@ -279,7 +274,7 @@ class LinkedLaunch:
     def _exchange(self) -> list[tuple[Prepared, dict[str, int]]]:
         """The launches of an exchange in bits, and the places of the arguments that change."""
         gpu, part, prepare = self._device, self._part, self._kernels.prepare
-        (offsets, _), _, state, _, bitmaps, _, lists, _, control, records = self._arrays
+        (offsets, _), _, (state, *_), (bitmaps, lists), _, control, records = self._arrays
         borders = borders_of(part)
         halo, most, shared = tuple(borders), self._window.capacity, self._shared
         size, rest, ledger, room = part.laid.size, self._rest, self._ledger, self._room
@@ -293,18 +288,18 @@ class LinkedLaunch:
             ),
             (
                 prepare("mark_changed", *launch_shape(gpu, -(-longest // GROUPS)), size, 0, bitmaps, state,
-                        self._links, halo, *shared, 0, rest, ledger, control),
-                {"number": 1, "serial": 8},
+                        self._links, halo, shared, 0, rest, ledger, control),
+                {"number": 1, "serial": 7},
             ),
             (
-                prepare("agree", 1, 32, 1, 1, most, self._links, halo, *shared, 0, rest, ledger,
-                        self._window.alarm, control, records, self._history),
-                {"steps": 0, "leave": 1, "serial": 7},
+                prepare("agree", 1, 32, 1, 1, most, self._links, halo, shared, 0, rest, ledger, control,
+                        records, self._history),
+                {"steps": 0, "leave": 1, "serial": 6},
             ),
             (
                 prepare("take_marked", *launch_shape(gpu, -(-ghosts // GROUPS)), 0, offsets, bitmaps, state,
-                        lists, room, self._links, halo, *shared, 0, rest, ledger, control),
-                {"number": 0, "serial": 10},
+                        lists, room, self._links, halo, shared, 0, rest, ledger, control),
+                {"number": 0, "serial": 9},
             ),
         ]  # fmt: skip
 

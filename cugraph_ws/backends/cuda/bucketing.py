@@ -175,7 +175,7 @@ def fill_rows(
     module.launch(
         "spread_columns", _blocks(device, -(-slots // TILE)), BLOCK, columns, int(both), slots, low,
         starts, positions, source_bits, shift + step, coarse, CURSOR, TILE, cursors, carried,
-        int(keep), int(carry), *spread, shared=12 * (TILE + coarse),
+        int(keep), int(carry), spread, shared=12 * (TILE + coarse),
     )  # fmt: skip
     del starts, cursors, carried
     if group > 1:
@@ -184,9 +184,9 @@ def fill_rows(
         xp.cumsum(-(-sizes // TILE), out=tiles[1:])
         again = room_for(arcs)
         module.launch(
-            "spread_keys", _blocks(device, -(-arcs // TILE) + coarse), BLOCK, *spread, begins,
+            "spread_keys", _blocks(device, -(-arcs // TILE) + coarse), BLOCK, spread, begins,
             buckets, group, tiles, coarse, shift, TILE, begins.copy(), int(keep), int(carry),
-            *again, shared=12 * (TILE + group),
+            again, shared=12 * (TILE + group),
         )  # fmt: skip
         spread = again
         del again, tiles, sizes
@@ -244,8 +244,8 @@ def _sort_buckets(
         grid = _blocks(device, last - first)
         if keep:
             module.launch(
-                "sort_kept_buckets", grid, BLOCK, keys, order, carried, begins, first, last,
-                source_bits, SPAN, most, room, int(both), int(carry), *filled, shared=shared,
+                "sort_kept_buckets", grid, BLOCK, spread, begins, first, last, source_bits, SPAN,
+                most, room, int(both), int(carry), filled, shared=shared,
             )  # fmt: skip
         else:
             module.launch(

@@ -356,7 +356,7 @@ class CudaExecutor:
         return (
             tuple(part.csc), self._edges, state, fresh, self._constants,
             (self._outboxes[now], self._outboxes[after]), (self._flags[now], self._flags[after]),
-            self._bound.values, self._sums, self._control, tallies, self._records, norm, tol,
+            self._bound.values, self._sums, self._control, (tallies, self._records, norm, tol),
         )  # fmt: skip
 
     def superstep(self, choice: Choice, sums: npt.NDArray[np.float64]) -> None:
@@ -420,6 +420,11 @@ class CudaExecutor:
     @property
     def _state(self) -> tuple[Any, ...]:
         return self._states[self._now % len(self._states)]
+
+    @property
+    def _program(self) -> tuple[Any, ...]:
+        """The present state, and the constants, parameters and sums that the program reads."""
+        return self._state, self._constants, self._bound.values, self._sums
 
     def _report_on_host(self) -> list[npt.NDArray[np.int64]]:
         """Return control, lengths and records on the host; copied once per superstep."""
@@ -588,10 +593,9 @@ class CudaExecutor:
 
     def begin_trees(self) -> int:
         """Choose predecessors where a strictly better one exists; return how many are missing."""
-        values = (self._bound.values, self._sums, self._number)
         self._trees = DeviceTrees(
-            self._device, self._part, self._kernels, self._state, self._constants,
-            self._edges, values, coded=has_codes(self._bound.types), forward=self._forward,
+            self._device, self._part, self._kernels, self._program, self._number, self._edges,
+            coded=has_codes(self._bound.types), forward=self._forward,
         )  # fmt: skip
         return self._trees.begin() if self._part.size else 0
 

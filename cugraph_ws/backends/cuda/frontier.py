@@ -33,10 +33,10 @@ NO_LIMIT = 1 << 62
 AS_ALLOWED = 0  # supersteps of a launch, if the GPU itself decides how many
 # Places of a launch's arguments: the number of its first superstep, the most supersteps, and the
 # arcs that end it
-NUMBER_AT, STEPS_AT, LEAVE_AT = 13, 14, 15
-PULL_NUMBER_AT, PULL_STEPS_AT = 10, 11  # the same in the kernel that begins a pull
-PUSH_NUMBER_AT, PUSH_STEPS_AT, PUSH_LEAVE_AT = 9, 10, 11  # the same in `push_large`
-COMPARED_NUMBER_AT = 6  # the same in the kernel that follows a gather
+NUMBER_AT, STEPS_AT, LEAVE_AT = 9, 10, 11
+PULL_NUMBER_AT, PULL_STEPS_AT = 6, 7  # the same in the kernel that begins a pull
+PUSH_NUMBER_AT, PUSH_STEPS_AT, PUSH_LEAVE_AT = 6, 7, 8  # the same in `push_large`
+COMPARED_NUMBER_AT = 3  # the same in the kernel that follows a gather
 VERTICES_A_THREAD = 8  # in the kernel that begins a pull
 LONGEST = 1024  # supersteps of a launch, at most
 GLANCE = 64  # supersteps whose history the host reads along with the control
@@ -201,29 +201,28 @@ class CudaFrontierExecutor(CudaExecutor):
         `kernels/cuda/pull.py` and `kernels/cuda/frontier.py`.
         """
         graph, gpu = self._graph, self._device
+        program, frontiers = self._program, (self._bitmaps, self._lists)
         backward = (graph.csc.offsets, graph.csc.indices)
         first: list[tuple[Prepared, tuple[int, ...]]] = []
         if self._settings[0] != layout.PULL and graph.arcs > self._settings[-1]:
             push = self._kernels.prepare_together(
                 "push_large", max(graph.size, graph.arcs), PUSH_BLOCK, graph.size, tuple(self._rows),
-                self._both_edges[0], self._states[0], self._constants, self._bitmaps, self._queue,
-                self._bound.values, self._sums, 0, 1, NO_LIMIT, self._settings, self._frontiers,
-                self._history,
+                self._both_edges[0], program, frontiers, self._queue, 0, 1, NO_LIMIT, self._settings,
+                self._frontiers, self._history,
             )  # fmt: skip
             first.append((push, (PUSH_NUMBER_AT, PUSH_STEPS_AT, PUSH_LEAVE_AT)))
         if self._settings[0] != layout.PUSH:
             items = -(-graph.size // VERTICES_A_THREAD)
             pull = self._kernels.prepare(
                 "pull_alone", *launch_shape(gpu, items), graph.size, backward, self._rows.offsets,
-                self._both_edges[1], self._states[0], self._constants, self._bitmaps, self._lists,
-                self._bound.values, self._sums, 0, 1, self._settings, self._frontiers, self._history,
+                self._both_edges[1], program, frontiers, 0, 1, self._settings, self._frontiers,
+                self._history,
             )  # fmt: skip
             first.append((pull, (PULL_NUMBER_AT, PULL_STEPS_AT)))
         arguments = (
-            graph.size, graph.arcs, tuple(self._rows), backward, self._both_edges, self._states[0],
-            self._constants, self._bitmaps, self._later, self._queue, self._lists,
-            self._bound.values, self._sums, 0, 1, NO_LIMIT, self._settings, self._horizon,
-            self._frontiers, self._history,
+            graph.size, graph.arcs, tuple(self._rows), backward, self._both_edges, program, frontiers,
+            self._later, self._queue, 0, 1, NO_LIMIT, self._settings, self._horizon, self._frontiers,
+            self._history,
         )  # fmt: skip
         items = max(graph.size, graph.arcs)
         return first, self._kernels.prepare_together("traverse", items, BLOCK, *arguments)
@@ -258,12 +257,12 @@ class CudaFrontierExecutor(CudaExecutor):
             "superstep", *schedule.launch, schedule.shape, schedule.hubs,
             (graph.csc.offsets, graph.csc.indices), self._edges, state, state, self._constants,
             (nothing, nothing), tuple(self._flags), bound.values, self._sums, self._control,
-            self._tallies, self._records, 0, -1.0,
+            (self._tallies, self._records, 0, -1.0),
         )  # fmt: skip
         comparisons = [
             self._kernels.prepare(
-                "compare", *launch_shape(self._device, n), n, before, state, self._constants,
-                bound.values, self._sums, 0, self._rows.offsets, bitmap, self._frontiers,
+                "compare", *launch_shape(self._device, n), n, before, self._program, 0,
+                self._rows.offsets, bitmap, self._frontiers,
             )
             for bitmap in self._bitmaps
         ]  # fmt: skip

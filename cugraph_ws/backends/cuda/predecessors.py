@@ -58,10 +58,12 @@ class DeviceTrees:
         The graph, or a part of it.
     kernels : KernelModule
         The program's kernels.
-    state, constants, edges : tuple of device array
-        As the program's kernels take them; the run has ended.
-    values : tuple
-        The program's parameters, the aggregates' array and the number of the superstep.
+    program : tuple
+        Its state, constants, parameters and the aggregates' array; the run has ended.
+    number : int
+        The number of the superstep.
+    edges : tuple of device array
+        As the program's kernels take them.
     coded : bool
         Whether states have codes; see `cugraph_ws.backends.cuda.codegen.has_codes`.
     forward : tuple, optional
@@ -83,10 +85,9 @@ class DeviceTrees:
         device: Device,
         part: ProgramPart,
         kernels: KernelModule,
-        state: tuple[Any, ...],
-        constants: tuple[Any, ...],
+        program: tuple[Any, ...],
+        number: int,
         edges: tuple[Any, ...],
-        values: tuple[Any, ...],
         *,
         coded: bool = False,
         forward: tuple[tuple[Any, Any], tuple[Any, ...]] | None = None,
@@ -94,15 +95,14 @@ class DeviceTrees:
         self._device = device
         self._part = part
         self._kernels = kernels
-        # Arguments that all kernels of the forest take
-        self._program = (
-            tuple(part.csc), edges, state, constants, *values,
-        )  # fmt: skip
-        self._state = (state, constants, *values)
+        self._program, self._number = program, number
+        # What kernels that go along in-arcs read
+        self._inward = (part.vertices, part.numbers, tuple(part.csc), edges, program, number)
         xp = device.xp
         self._levels = xp.empty(part.size, np.int32)
         self._found = xp.empty(part.size, np.int64)
         self._codes = xp.empty(part.size if coded else 1, np.uint8)
+        self._trees = self._levels, self._found, self._codes
         self._coded = False  # whether most states have codes, so that reading codes pays
         self._turns: list[int] = []  # for each turn, threads for each row listed in it
         self._forward = forward if part.arcs >= MANY_ARCS else None
@@ -123,11 +123,11 @@ class DeviceTrees:
 
     def begin(self) -> int:
         """Choose predecessors where a strictly better one exists; return how many are missing."""
-        part, trees = self._part, (self._levels, self._found)
+        part = self._part
         shape = self._shape(part.size)
         self._kernels.launch(
-            "start_trees", *shape, part.size, part.vertices, part.numbers, *self._state, *trees,
-            self._codes, self._control,
+            "start_trees", *shape, part.size, part.vertices, part.numbers, self._program, self._number,
+            self._trees, self._control,
         )  # fmt: skip
         waiting = self._device.xp.empty(part.owned, part.csc.indices.dtype)
         classes, self._turns = ((WIDEST, shape[1]), *CLASSES), []
@@ -135,8 +135,8 @@ class DeviceTrees:
             self._end_turn(FEW_LANES)
             classes = classes[:1]
         choose = self._kernels.prepare(
-            "choose", *self._shape(part.arcs), 0, 0, 0, part.vertices, part.numbers, *self._program,
-            *trees, self._codes, waiting, self._control,
+            "choose", *self._shape(part.arcs), 0, 0, 0, *self._inward, self._trees, waiting,
+            self._control,
         )  # fmt: skip
         low = 0
         for degree, lanes in classes:
@@ -174,9 +174,8 @@ class DeviceTrees:
             return False
         receivers = self._give(rows, edges)
         self._kernels.launch(
-            "choose_of_least", *self._shape(part.owned), wide, part.owned, part.vertices, part.numbers,
-            *self._program, self._levels, self._found, self._codes, receivers, least,
-            waiting, self._control,
+            "choose_of_least", *self._shape(part.owned), wide, part.owned, *self._inward, self._trees,
+            receivers, least, waiting, self._control,
         )  # fmt: skip
         return True
 
@@ -199,8 +198,8 @@ class DeviceTrees:
         sends = xp.empty(2 * CODES + 1, np.uint8)
         _, block = self._shape(1)
         self._kernels.launch(
-            "weigh_codes", 1, block, step, counts, GIVING, WORTH, part.vertices, *self._state, sends,
-            control,
+            "weigh_codes", 1, block, step, counts, GIVING, WORTH, part.vertices, self._program,
+            self._number, sends, control,
         )  # fmt: skip
         listed = xp.empty(part.size, part.csc.indices.dtype)
         self._kernels.launch(
@@ -227,8 +226,7 @@ class DeviceTrees:
         while going:
             self._control[PIECES_QUEUED:CODELESS] = 0  # launches do not clear their counters
             arguments = (
-                part.vertices, part.numbers, *self._program, self._levels, self._found, queue,
-                self._lists, most, self._control,
+                *self._inward, self._trees, queue, self._lists, most, self._control,
             )  # fmt: skip
             _, block = self._shape(part.size)
             self._kernels.prepare_together("grow", part.size, block, *arguments)()
@@ -326,8 +324,7 @@ class DeviceTrees:
         control = xp.zeros(2, np.int64)
         self._kernels.launch(
             "list_tight_arcs", *shape, len(self._turns), xp.asarray(self._turns), self._ends, waiting,
-            part.vertices, part.numbers, *self._program, self._codes, self._coded, room, sources,
-            targets, degrees, control,
+            *self._inward, self._codes, self._coded, (room, sources, targets, degrees), control,
         )  # fmt: skip
         offsets = xp.cumsum(degrees, dtype=np.int64)
         control[1:] = offsets[-1:]
@@ -353,9 +350,9 @@ class DeviceTrees:
         """Prepare a launch over the out-arcs of listed vertices; see `grow_forward`."""
         part, gpu = self._part, self._device
         arguments = (
-            part.vertices, self._bits, part.numbers, rows, edges, *self._state, self._levels,
-            self._found, self._codes, receivers, sure, room_for_long_rows(gpu, part.laid), lists,
-            most, ALONE, ALONE_ARCS, control,
+            part.vertices, self._bits, part.numbers, rows, edges, self._program, self._number,
+            self._trees, receivers, sure, room_for_long_rows(gpu, part.laid), lists, most, ALONE,
+            ALONE_ARCS, control,
         )  # fmt: skip
         return self._kernels.prepare_together("grow_forward", part.size, FRONTIER_BLOCK, *arguments)
 

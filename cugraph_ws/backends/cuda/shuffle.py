@@ -204,7 +204,7 @@ class DeviceShuffle:
                 run(
                     gpu, "scatter_kinds", 32 * -(-slots // tile), columns, self._both, slots,
                     self._low, kinds, first, last, tile, first_tile, tiles, self._cursors, begin,
-                    *leaving, int(bool(values)), first_row, rows, module="split",
+                    leaving, int(bool(values)), first_row, rows, module="split",
                 )  # fmt: skip
             first_row += count
         self._exchange(turn, leaving, arriving)

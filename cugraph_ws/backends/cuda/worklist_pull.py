@@ -118,13 +118,14 @@ class CudaWorklistExecutor(CudaExecutor):
         graph, gpu, now = self._graph, self._device, self._now
         self._frontiers[layout.LISTED : layout.WOKEN] = 0  # the last launch does not clear them
         self._history = gpu.xp.zeros(3 * supersteps, np.int64)
+        scratch = (
+            self._states[1 - now], self._marks, self._queue, self._parts, self._shares, self._totals,
+        )  # fmt: skip
         arguments = (
             graph.size, graph.arcs, (self._out.offsets, self._out.indices),
-            (graph.csc.offsets, graph.csc.indices), self._edges, self._states[now],
-            self._states[1 - now], self._constants, (self._flags[now], self._flags[1 - now]),
-            self._marks, self._queue, self._parts, tuple(self._lists), self._bound.values, self._sums,
-            number, supersteps, leave or NO_LIMIT, self._settings, self._shares, self._totals,
-            self._frontiers, self._history,
+            (graph.csc.offsets, graph.csc.indices), self._edges, self._program,
+            (self._flags[now], self._flags[1 - now]), tuple(self._lists), scratch, number, supersteps,
+            leave or NO_LIMIT, self._settings, self._frontiers, self._history,
         )  # fmt: skip
         items = max(graph.size, graph.arcs)
         self._kernels.prepare_together("pull_worklist", items, BLOCK, *arguments)()

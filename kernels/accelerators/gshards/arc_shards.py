@@ -216,8 +216,7 @@ def fold_cut(
 @kernel
 def gather_shards(
     shape: Any, shards: Any, slots: Any, parts: Any, adjacency: Any, edges: Any, state: Any, fresh: Any,
-    constants: Any, outboxes: Any, flags: Any, parameters: Any, sums: Any, control: Any, tallies: Any,
-    records: Any, norm: Any, tol: Any,
+    constants: Any, outboxes: Any, flags: Any, parameters: Any, sums: Any, control: Any, conclusion: Any,
 ) -> None:  # fmt: skip
     """Compute the rows that are within a shard, and what shards have of the others.
 
@@ -284,14 +283,13 @@ def gather_shards(
             if mine == 0 and vertex < after:
                 tally = finish(vertex, gathered, True, edges, memory, values, tally)
         sync_block()
-    conclude(tally, zero, (0, True), control, tallies, sums, records, norm, tol)
+    conclude(tally, zero, (0, True), control, sums, conclusion)
 
 
 @kernel
 def finish_shards(
     shape: Any, cuts: Any, parts: Any, adjacency: Any, edges: Any, state: Any, fresh: Any,
-    constants: Any, outboxes: Any, flags: Any, parameters: Any, sums: Any, control: Any, tallies: Any,
-    records: Any, norm: Any, tol: Any,
+    constants: Any, outboxes: Any, flags: Any, parameters: Any, sums: Any, control: Any, conclusion: Any,
 ) -> None:  # fmt: skip
     """Compute the rows that are cut, a warp each, and those without arcs; conclude the superstep.
 
@@ -320,4 +318,4 @@ def finish_shards(
             tally = finish(vertex, gathered, True, edges, memory, values, tally)
     for row in range(filled + place, owned, blocks() * threads()):
         tally = finish(np.int64(row), nothing(), not KEEPS, edges, memory, values, tally)
-    conclude(tally, zero, (earlier, False), control, tallies, sums, records, norm, tol)
+    conclude(tally, zero, (earlier, False), control, sums, conclusion)

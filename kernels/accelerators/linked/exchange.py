@@ -86,7 +86,7 @@ LOOKS = 1 << 12  # at a header, between two looks at the alarm
 @inline
 def meet(
     active: Any, out: Any, read: Any, marked: Any, nbytes: Any, pulled: Any, in_bits: Any, unfit: Any,
-    links: Any, window: Any, starts: Any, half: Any, serial: Any, ledger: Any, alarm: Any,
+    links: Any, window: Any, half: Any, serial: Any, ledger: Any,
 ) -> None:  # fmt: skip
     """Send headers, wait for those of all ranks, and add them up into the ledger; one warp.
 
@@ -94,7 +94,7 @@ def meet(
     message is `unfit` or too long, and BOX_SERIAL if a rank is lost.
     """
     rank, size, capacity, _, _, _ = links
-    words = window[0]
+    words, _, _, _, starts, alarm = window
     peer = lane()
     is_peer = peer < size and peer != rank
     length = np.int64(0)
@@ -210,7 +210,7 @@ def find_example(
 
 @kernel
 def mark_changed(
-    vertices: Any, number: Any, bitmaps: Any, state: Any, links: Any, halo: Any, window: Any, starts: Any,
+    vertices: Any, number: Any, bitmaps: Any, state: Any, links: Any, halo: Any, window: Any,
     serial: Any, rest: Any, ledger: Any, control: Any,
 ) -> None:  # fmt: skip
     """Store a bit for each boundary vertex into the windows, and the value of those that have changed.
@@ -221,7 +221,7 @@ def mark_changed(
     ----------
     vertices : int
     state : tuple of one array of [vertices]
-    links, window, starts, serial, ledger
+    links, window, serial, ledger
         As for `traverse_linked`; `serial` is that of the first exchange of the sequence.
     halo : (int[n], int64[size + 1], int64[size], int64[size])
         The boundaries of all ranks in a row, and where each begins; each rank's ghosts: the first position, and how
@@ -244,7 +244,7 @@ def mark_changed(
         return
     rank, size, capacity, _, _, room = links
     boundary, bounds, _, _ = halo
-    values, marks = window[2], window[3]
+    _, _, values, marks, starts, _ = window
     half = (serial + ledger[rest + MEETINGS]) & 1
     value = state[0][example]
     step = blocks() * threads() * GROUPS
@@ -283,8 +283,8 @@ def mark_changed(
 
 @kernel
 def agree(
-    steps: Any, leave: Any, most: Any, links: Any, halo: Any, window: Any, starts: Any, serial: Any,
-    rest: Any, ledger: Any, alarm: Any, control: Any, records: Any, history: Any,
+    steps: Any, leave: Any, most: Any, links: Any, halo: Any, window: Any, serial: Any, rest: Any,
+    ledger: Any, control: Any, records: Any, history: Any,
 ) -> None:  # fmt: skip
     """Exchange headers after a superstep whose changes are marked, and decide what comes next; one warp.
 
@@ -315,8 +315,8 @@ def agree(
     marked = np.int64(ledger[rest + MARKED])
     meetings = np.int64(ledger[rest + MEETINGS])
     meet(
-        active, out, read, marked, nbytes, np.int64(pulled != 0), in_bits, unfit, links, window, starts,
-        (serial + meetings) & 1, serial + meetings, ledger, alarm,
+        active, out, read, marked, nbytes, np.int64(pulled != 0), in_bits, unfit, links, window,
+        (serial + meetings) & 1, serial + meetings, ledger,
     )  # fmt: skip
     sync_warp(FULL)
     if lane() == 0:
@@ -345,7 +345,7 @@ def agree(
 @kernel
 def take_marked(
     number: Any, offsets: Any, bitmaps: Any, state: Any, lists: Any, room: Any, links: Any, halo: Any,
-    window: Any, starts: Any, serial: Any, rest: Any, ledger: Any, control: Any,
+    window: Any, serial: Any, rest: Any, ledger: Any, control: Any,
 ) -> None:  # fmt: skip
     """Give the ghosts whose bits have come the value that came with them, and add them to the next frontier.
 
@@ -355,14 +355,14 @@ def take_marked(
         Of the rows of out-neighbours.
     lists : two tuples
         As for `traverse`, with places for `room` vertices.
-    number, bitmaps, state, links, halo, window, starts, serial, rest, ledger, control
+    number, bitmaps, state, links, halo, window, serial, rest, ledger, control
         As for `mark_changed`.
     """
     done = ledger[rest + ARRIVED]
     if done == 0:
         return
     rank, size, capacity, _, _, most = links
-    words, _, values, marks = window
+    words, _, values, marks, starts, _ = window
     _, _, firsts, counts = halo
     bitmap, entries = bitmaps[1], lists[1]
     if (number + done - 1) & 1:

@@ -79,13 +79,13 @@ __all__ = ["traverse_linked"]
 
 @inline
 def send_changed(
-    count: Any, listed: Any, state: Any, links: Any, mirrors: Any, window: Any, starts: Any,
-    half: Any, ledger: Any,
+    count: Any, listed: Any, state: Any, exchange: Any, half: Any
 ) -> None:  # fmt: skip
     """Store the listed vertices into the windows of the ranks that hold them; count them by rank."""
+    links, mirrors, window, ledger = exchange
     rank, size, capacity, words, direct, _ = links
     bits, before, ghosts, firsts = mirrors
-    places, values = window[1], window[2]
+    _, places, values, _, starts, _ = window
     warp, warps = warps_of(False)
     stored = False
     for base in range(32 * warp, count, 32 * warps):
@@ -114,12 +114,13 @@ def send_changed(
 
 @inline
 def receive(
-    links: Any, window: Any, starts: Any, half: Any, state: Any, bitmap: Any, offsets: Any,
-    listed: Any, bins: Any, control: Any, turn: Any,
+    exchange: Any, half: Any, state: Any, bitmap: Any, offsets: Any, listed: Any, bins: Any,
+    control: Any, turn: Any,
 ) -> None:  # fmt: skip
     """Update ghosts from what the other ranks have stored, and list them in the next frontier."""
+    links, _, window, _ = exchange
     rank, size, capacity, _, _, _ = links
-    words, places, values, _ = window
+    words, places, values, _, starts, _ = window
     warp, warps = warps_of(False)
     ahead = np.int64(0)
     for peer in range(size):
@@ -151,10 +152,9 @@ def record(records: Any, row: Any, count: Any, read: Any) -> None:
 @kernel
 @bounded(FRONTIER_BLOCK)
 def traverse_linked(
-    vertices: Any, forward: Any, edges: Any, state: Any, constants: Any, bitmaps: Any, queue: Any,
-    lists: Any, parameters: Any, sums: Any, number: Any, steps: Any, leave: Any, most: Any,
-    spend: Any, serial: Any, links: Any, mirrors: Any, window: Any, starts: Any, ledger: Any,
-    alarm: Any, control: Any, records: Any, history: Any,
+    vertices: Any, forward: Any, edges: Any, program: Any, frontiers: Any, queue: Any, number: Any,
+    steps: Any, leave: Any, most: Any, spend: Any, serial: Any, exchange: Any, control: Any,
+    records: Any, history: Any,
 ) -> None:  # fmt: skip
     """Run supersteps, each with its exchange, until there have been `steps` on all ranks.  Cooperative.
 
@@ -171,6 +171,8 @@ def traverse_linked(
     serial : int
         Serial number of the first exchange of a sequence of launches: 1 more than that of the last one over this
         window.
+    exchange : (links, mirrors, window, ledger)
+        These four:
     links : (rank, size, capacity, words, direct, marks)
         This rank; the ranks, at most 32; vertices of a list; words of a bitmap of `mirrors`; whether
         places among the ghosts are ghosts' positions less a constant; and words of a message in bits.
@@ -178,15 +180,13 @@ def traverse_linked(
         For each rank the owned vertices that it holds, as a bitmap, and the number of ones before each word.
         If `direct`, `firsts` has the position of the first of them there; else their positions are in
         `ghosts`, for each rank from `firsts` on.
-    window : (int64[], int32[], values, uint32[])
-        Headers, positions, values of states, and bits, of this rank and, at other addresses, of all others.
-    starts : int64[4 * size]
-        Where each rank's headers, positions, values, and bits begin.
+    window : (int64[], int32[], values, uint32[], int64[4 * size], int64[1])
+        Headers, positions, values of states, and bits, of this rank and, at other addresses, of all others; where
+        each rank's headers, positions, values, and bits begin; and the alarm, which is not 0 once a rank is lost:
+        the host writes it.
     ledger : int64[2 * size + BOX_WORDS + LEDGER_REST]
         Lengths of messages by rank, for even and odd serial numbers; the totals of headers; and the other numbers that
         `layout` lists.  0 before the sequence.
-    alarm : int64[1]
-        Not 0 once a rank is lost; written by the host.
     records : int64[3 * steps]
         Gets this rank's record of the last superstep if its exchange is left to others; the first one too.
     history : int64[BOX_HISTORY * steps]
@@ -197,6 +197,8 @@ def traverse_linked(
     At the end the ledger has the number of the sequence's supersteps at `BOX_COUNT` of the totals, and at `BOX_FULL`
     whether the last one's messages are still to be exchanged.
     """
+    state, constants, parameters, sums = program
+    links, _, window, ledger = exchange
     out_offsets = forward[0]
     bins = vertices
     words = (vertices + 31) // 32
@@ -216,7 +218,7 @@ def traverse_linked(
     going, over, full = True, False, np.int64(0)
     while going:
         half = (serial + done) & 1
-        now, after, listed, next_listed = sides(bitmaps, lists, number + done)
+        now, after, listed, next_listed = sides(frontiers, number + done)
         values = with_sums(parameters, sums, vertices, np.int64(number + done))
         read = ahead
         if SETTLES:
@@ -233,13 +235,13 @@ def traverse_linked(
             False, 0, (now, after, now), (next_listed, bins, control, LISTED + turn, out_offsets),
             (state, constants, values, 0.0), records, done,
         )  # fmt: skip
-        send_changed(count, next_listed, state, links, mirrors, window, starts, half, ledger)
+        send_changed(count, next_listed, state, exchange, half)
         sync_grid()
         if block() == 0 and thread() < 32:
             nothing = np.int64(0)
             meet(
-                count, ahead, read, nothing, nothing, nothing, False, False, links, window, starts, half,
-                serial + done, ledger, alarm,
+                count, ahead, read, nothing, nothing, nothing, False, False, links, window, half,
+                serial + done, ledger,
             )  # fmt: skip
             if lane() == 0:
                 for place in range(BOX_HISTORY):
@@ -256,8 +258,7 @@ def traverse_linked(
         going = not over and active <= most and out <= leave
         if full == 0:
             receive(
-                links, window, starts, half, state, after, out_offsets, next_listed, bins,
-                control, turn,
+                exchange, half, state, after, out_offsets, next_listed, bins, control, turn
             )  # fmt: skip
             sync_grid()
             count, ahead = control[LISTED + turn], control[DEGREES + turn]
