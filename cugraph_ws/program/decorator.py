@@ -442,6 +442,10 @@ def _functions(cls: type, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
                     f"{name}.{key} = {value!r}: declare it {key} = ws.parameter(ws.float64, {value!r}), and read "
                     f"p.{key}; or write it above the class"
                 )
+            if isinstance(value, (tuple, list, np.ndarray)):
+                raise ProgramError(
+                    f"{name}.{key}: functions do not see what their class holds; write the table {key} above the class"
+                )
             known = ", ".join([*FUNCTIONS, *CLASS_SETTINGS])
             raise ProgramError(f"{name}.{key} has no role in a vertex program; known: {known}")
     for key in ("init", "compute", "apply"):
