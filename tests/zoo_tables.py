@@ -151,7 +151,7 @@ class HalvedByLambda:
         return min(gathered, 64.0)
 
 
-@entry(compiled=True)
+@entry()
 class Bounded:
     """A helper's defaults, and arguments by name."""
 
@@ -212,7 +212,7 @@ class Nested:
         return between(new.x, 8) and new.x != old.x
 
 
-@entry(compiled=True)
+@entry()
 class Ahead:
     """Counts in-neighbours with a smaller number, less those with a greater one, by the numbers of both ends."""
 
