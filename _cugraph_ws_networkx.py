@@ -63,6 +63,7 @@ FUNCTIONS: dict[str, str] = {
     "maximum_spanning_edges": ANY_TREE,
     "jaccard_coefficient": "Without `ebunch` it runs in NetworkX.",
     "adamic_adar_index": "Without `ebunch` it runs in NetworkX.",
+    "weighted_projected_graph": "Directed graphs run in NetworkX.",
     "louvain_communities": NO_RANDOMNESS,
     "leiden_communities": NO_RANDOMNESS,
     "modularity": "",

@@ -50,6 +50,7 @@ from cugraph_ws.program.declarations import (
     in_weight,
     int32,
     int64,
+    integer_id,
     like,
     neighbour_count,
     nullable,
@@ -59,6 +60,7 @@ from cugraph_ws.program.declarations import (
     parameter,
     predecessor,
     vertex_id,
+    vertex_number,
     vertex_parameter,
     vertex_set,
     vertex_value,
@@ -122,6 +124,7 @@ __all__ = [
     "in_weight",
     "int32",
     "int64",
+    "integer_id",
     "l1_norm",
     "layout",
     "least_at",
@@ -143,6 +146,7 @@ __all__ = [
     "sum_at",
     "top",
     "vertex_id",
+    "vertex_number",
     "vertex_parameter",
     "vertex_program",
     "vertex_set",
@@ -169,6 +173,6 @@ class _Module(_ModuleType):
         raise InputError(f"ws.{name} is a module{_did_you_mean(name, __all__, 'ws.')}")
 
 
-for _value in list(globals().values()):
-    if isinstance(_value, _ModuleType) and _value.__name__.startswith("cugraph_ws."):
+for _name, _value in list(globals().items()):
+    if isinstance(_value, _ModuleType) and not _name.startswith("_") and _name not in __all__:
         _value.__class__ = _Module

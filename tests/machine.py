@@ -298,8 +298,13 @@ def retyped(function: Any, known: dict[Any, Any] | None = None) -> Any:
     if function not in known:
         space = _Space(function, known)
         made = types.FunctionType(
-            function.__code__, space, function.__name__, None, function.__closure__
+            function.__code__,
+            space,
+            function.__name__,
+            function.__defaults__,
+            function.__closure__,
         )
+        made.__kwdefaults__ = function.__kwdefaults__
         known[function] = made
     return known[function]
 

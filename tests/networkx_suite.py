@@ -36,6 +36,7 @@ FAILURES = {
     "components.tests.test_strongly_connected::TestStronglyConnected::test_condensation_mapping_and_members": ORDER,
 }
 MODULES = (
+    "bipartite.tests.test_project",
     "centrality.tests.test_betweenness_centrality",
     "centrality.tests.test_closeness_centrality",
     "centrality.tests.test_eigenvector_centrality",

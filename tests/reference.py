@@ -210,6 +210,8 @@ class _Run:
             return [np.bool_(v in members) for v in range(n)]
         if kind == "Constant" and value is None:
             return self.of_arcs(*declared.source.split("_"))
+        if kind == "VertexNumber":
+            return [np.int64(v) for v in range(n)]
         if kind == "Distribution" and value is None:
             return [np.float64(1.0 / max(n, 1))] * n
         if kind == "Distribution":

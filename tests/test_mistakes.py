@@ -265,6 +265,25 @@ def with_an_array_function() -> Any:
     return Slip
 
 
+def that_takes_a_set_for_a_parameter() -> Any:
+    @ws.vertex_program
+    class Slip:
+        x: ws.float64
+        seeds = ws.vertex_set
+        combine = max
+
+        def init(vertex, p):
+            return 1.0 if p.seeds else 0.0
+
+        def compute(src):
+            return src.x
+
+        def apply(gathered):
+            return gathered
+
+    return Slip
+
+
 def with_a_value_for_a_type() -> Any:
     @ws.vertex_program
     class Slip:
@@ -365,6 +384,7 @@ def that_is_async() -> Any:
             with_a_value_for_a_type,
             "Slip.damping: 0.85 is no type; give one first, such as ws.float64",
         ),
+        (that_takes_a_set_for_a_parameter, r"did you mean `own\.seeds`\?"),
         (that_reads_a_degree, "declare `out_degree: ws.out_degree`"),
         (over_a_frame, "`EDGES` is a DataFrame; only numbers"),
         (that_asks_for_none, "`gathered is None`: nothing is None in a program; .*0 for sum"),

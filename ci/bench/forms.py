@@ -173,10 +173,10 @@ class Case:
 
     def edges(self, form: str) -> Edges:
         """Return the edges on the host, for verifiers."""
-        source, destination = (_host(end) for end in self.ends(form))
+        source, destination = (on_host(end) for end in self.ends(form))
         weight = self.weights(form)
         return Edges(
-            source, destination, self.n, None if weight is None else _host(weight), form not in SIMPLE,
+            source, destination, self.n, None if weight is None else on_host(weight), form not in SIMPLE,
         )  # fmt: skip
 
     def by_id(self, frame: Any, column: str, missing: float = np.nan) -> DeviceArray:
@@ -300,7 +300,8 @@ class Case:
         return (name == CUGRAPH) == self.gpu and small and library(name) is not None
 
 
-def _host(array: Any) -> Any:
+def on_host(array: Any) -> Any:
+    """Return an array as NumPy's."""
     return array.get() if hasattr(array, "get") else np.asarray(array)
 
 

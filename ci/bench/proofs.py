@@ -13,7 +13,7 @@ import numpy as np
 import verify
 from scipy.sparse import csgraph
 
-from bench.forms import SIMPLE, Case
+from bench.forms import SIMPLE, Case, on_host
 from bench.graphs import DeviceArray
 
 MOST_FOR_HOST = 8_000_000  # edges
@@ -117,14 +117,16 @@ def components(case: Case, label: DeviceArray) -> None:
     assert bool((label[source] == label[destination]).all()), "an edge joins two labels"
     if len(source) <= MOST_FOR_HOST:
         _, expected = csgraph.connected_components(case.edges("simple").matrix(), directed=False)
-        counted = _host(case.counted)
-        alike(expected[counted].astype(float), _host(label)[counted])
+        counted = on_host(case.counted)
+        alike(expected[counted].astype(float), on_host(label)[counted])
 
 
 def cores(case: Case, core: DeviceArray) -> None:
     """Check core numbers on the host, unless the graph is so large that it would take minutes."""
     if len(case.ends("simple")[0]) <= MOST_FOR_HOST:
-        verify.check_core_numbers(case.edges("simple"), np.nan_to_num(_host(core)).astype(np.int64))
+        verify.check_core_numbers(
+            case.edges("simple"), np.nan_to_num(on_host(core)).astype(np.int64)
+        )
 
 
 def steps(
@@ -162,7 +164,3 @@ def steps(
             new = xp.tanh(gathered)
         state = xp.where(fixed, state, new)
     return state
-
-
-def _host(array: Any) -> Any:
-    return array.get() if hasattr(array, "get") else array

@@ -13,8 +13,6 @@ from __future__ import annotations
 import argparse
 import datetime
 import json
-import subprocess
-import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -24,8 +22,8 @@ from types import SimpleNamespace
 from typing import Any, NamedTuple
 from unittest.mock import patch
 
-from bench.checkout import MEASUREMENTS, environment, files_hash
-from bench.cpu.estimates import on_gpu, resident
+from bench.checkout import MEASUREMENTS, files_hash
+from bench.cpu.estimates import in_mebibytes, in_new_process, on_gpu, resident
 from bench.tables import Table
 
 K = 1000
@@ -258,14 +256,25 @@ def quiet(call: Callable[[], Any]) -> Any:
         return error.result.frame
 
 
+def by_name(*names: str, started: bool = False, **facts: Any) -> dict[str, Case]:
+    """Return cases of functions that are called with a graph, and with its first vertex if `started`."""
+
+    def call(name: str, ws: Any, graph: Any, _: Any, options: dict[str, Any]) -> Any:
+        start = first(graph, 1) if started else []
+        return getattr(ws, name)(graph, *start, **options)
+
+    return {name: Case(partial(call, name), **facts) for name in names}
+
+
 MATRIX = [[1.3, 1.0], [1.0, 1.3]]
 CASES: dict[str, Case] = {
+    **by_name("assortativity", "clustering_coefficient", "coloring", "core_number", "maximal_independent_set", "triangle_count", "weakly_connected_components"),
+    **by_name("articulation_points", "bridges", "leiden", "louvain", "maximum_spanning_forest", "minimum_spanning_forest", "pagerank", "strongly_connected_components", "truss_number", decided=True),
+    **by_name("bfs", "sssp", "widest_path", started=True),
     "adamic_adar top": Case(
         lambda ws, g, _, o: ws.adamic_adar(g, top=3, **o),
         lambda ws, _: ws.Similarity("adamic_adar", top=3), decided=True, lists_pairs=True, shares=True,
     ),
-    "articulation_points": Case(lambda ws, g, _, o: ws.articulation_points(g, **o), decided=True),
-    "assortativity": Case(lambda ws, g, _, o: ws.assortativity(g, **o)),
     "belief_propagation": Case(
         lambda ws, g, given, o: quiet(lambda: ws.belief_propagation(g, given, MATRIX, max_iter=3, **o)),
         input=priors,
@@ -281,13 +290,11 @@ CASES: dict[str, Case] = {
         lambda ws, g, _, o: ws.betweenness_centrality(g, 2, weighted=True, **o),
         lambda ws, _: ws.algorithms.betweenness.WeightedBetweenness(2), decided=True,
     ),
-    "bfs": Case(lambda ws, g, _, o: ws.bfs(g, first(g, 1)[0], **o)),
     "bipartite_projection top": Case(
         lambda ws, g, given, o: ws.bipartite_projection(g, given, top=3, **o),
         lambda ws, given: ws.algorithms.projection.Projection(given, top=3), input=every_other, edges="sides", decided=True,
         lists_pairs=True, shares=True,
     ),
-    "bridges": Case(lambda ws, g, _, o: ws.bridges(g, **o), decided=True),
     "circuit": Case(
         lambda ws, g, _, o: quiet(
             lambda: ws.circuit(g, dict(zip(first(g, 2), (1.0, 0.0), strict=True)), max_iter=5, **o)
@@ -300,13 +307,10 @@ CASES: dict[str, Case] = {
         lambda ws, g, _, o: ws.closeness_centrality(g, first(g, 4), weighted=True, **o),
         lambda ws, _: ws.algorithms.closeness.WeightedDistanceSums(list(range(4))), decided=True,
     ),
-    "clustering_coefficient": Case(lambda ws, g, _, o: ws.clustering_coefficient(g, **o)),
-    "coloring": Case(lambda ws, g, _, o: ws.coloring(g, **o)),
     "coloring by seed": Case(
         lambda ws, g, _, o: ws.coloring(g, seed=1, **o), lambda ws, _: ws.Coloring(1), decided=True
     ),
     "conductance": Case(lambda ws, g, given, o: ws.conductance(g, given, **o), input=communities),
-    "core_number": Case(lambda ws, g, _, o: ws.core_number(g, **o)),
     "cosine of pairs": Case(
         lambda ws, g, given, o: ws.cosine(g, given, **o),
         lambda ws, given: ws.Similarity("cosine", given), input=pairs,
@@ -347,18 +351,9 @@ CASES: dict[str, Case] = {
     "label_propagation": Case(
         lambda ws, g, _, o: quiet(lambda: ws.label_propagation(g, max_iter=6, **o)), decided=True, shares=True
     ),
-    "leiden": Case(lambda ws, g, _, o: ws.leiden(g, **o), decided=True),
-    "louvain": Case(lambda ws, g, _, o: ws.louvain(g, **o), decided=True),
     "maximal_bipartite_matching": Case(
         lambda ws, g, given, o: ws.maximal_bipartite_matching(g, given, **o),
         input=every_other, edges="sides",
-    ),
-    "maximal_independent_set": Case(lambda ws, g, _, o: ws.maximal_independent_set(g, **o)),
-    "maximum_spanning_forest": Case(
-        lambda ws, g, _, o: ws.maximum_spanning_forest(g, **o), decided=True
-    ),
-    "minimum_spanning_forest": Case(
-        lambda ws, g, _, o: ws.minimum_spanning_forest(g, **o), decided=True
     ),
     "modularity": Case(lambda ws, g, given, o: ws.modularity(g, given, **o), input=communities),
     "multi_source_bfs": Case(
@@ -371,7 +366,6 @@ CASES: dict[str, Case] = {
         lambda ws, g, given, o: ws.neural_network(g, given, **o),
         input=column("activation"), edges="acyclic",
     ),
-    "pagerank": Case(lambda ws, g, _, o: ws.pagerank(g, **o), decided=True),
     "node2vec_walks": Case(
         lambda ws, g, _, o: ws.node2vec_walks(g, first(g, 64), 80, 0.5, 2.0, **o), sources=64
     ),
@@ -389,10 +383,6 @@ CASES: dict[str, Case] = {
     "random_walks": Case(
         lambda ws, g, _, o: ws.random_walks(g, first(g, 64), 80, **o), sources=64
     ),
-    "sssp": Case(lambda ws, g, _, o: ws.sssp(g, first(g, 1)[0], **o)),
-    "strongly_connected_components": Case(
-        lambda ws, g, _, o: ws.strongly_connected_components(g, **o), decided=True
-    ),
     "subgraph": Case(
         lambda ws, g, given, o: ws.subgraph(g, given), input=every_other, decided=True, counted=True
     ),
@@ -404,12 +394,6 @@ CASES: dict[str, Case] = {
         lambda ws, g, _, o: ws.topological_levels(g, **o), edges="acyclic", decided=True,
         supersteps=lambda levels: int(levels.level.max()) + 1,
     ),
-    "triangle_count": Case(lambda ws, g, _, o: ws.triangle_count(g, **o)),
-    "truss_number": Case(lambda ws, g, _, o: ws.truss_number(g, **o), decided=True),
-    "weakly_connected_components": Case(
-        lambda ws, g, _, o: ws.weakly_connected_components(g, **o)
-    ),
-    "widest_path": Case(lambda ws, g, _, o: ws.widest_path(g, first(g, 1)[0], **o)),
 }  # fmt: skip
 
 
@@ -433,15 +417,9 @@ def measure(
     list of dict
         One for each call, with the shape's sizes; or with the text of its error.
     """
-    command = [
-        sys.executable, "-m", "bench", "runs", "--engine", engine, "--scale", str(scale), "--child",
-        "--functions", *names, "--shapes", *shapes,
-    ]  # fmt: skip
-    surroundings = environment(MALLOC_MMAP_THRESHOLD_=str(1 << 16))
-    done = subprocess.run(command, check=False, capture_output=True, text=True, env=surroundings)
-    if done.returncode:
-        raise RuntimeError(done.stderr)
-    rows: list[dict[str, Any]] = [json.loads(line) for line in done.stdout.splitlines()]
+    words = ["runs", "--engine", engine, "--scale", str(scale), "--child"]
+    lines = in_new_process([*words, "--functions", *names, "--shapes", *shapes]).splitlines()
+    rows: list[dict[str, Any]] = [json.loads(line) for line in lines]
     return rows
 
 
@@ -578,17 +556,8 @@ def tabled(rows: Sequence[Mapping[str, Any]]) -> list[list[str]]:
             outcome = LEFT_OUT if row.get("error") == LEFT_OUT else "refused"
             cells.append([*sizes, "", "", outcome + ", off" * is_off(row), row["tree"]])
             continue
-        told_mib, taken_mib = row["told"] / 2**20, row["taken"] / 2**20
-        off = ", off" if is_off(row) else ""
-        cells.append(
-            [
-                *sizes,
-                f"{told_mib:.1f}",
-                f"{taken_mib:.1f}",
-                f"{told_mib / taken_mib:.2f}{off}" if taken_mib else f"none taken{off}",
-                row["tree"],
-            ]
-        )
+        *memory, ratio = in_mebibytes(row["told"], row["taken"])
+        cells.append([*sizes, *memory, ratio + ", off" * is_off(row), row["tree"]])
     return cells
 
 

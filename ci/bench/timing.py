@@ -14,9 +14,8 @@ from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import Any, NamedTuple
 
-from bench.tables import FIGURES, Table
+from bench.tables import FIGURES, OURS, Table
 
-OURS = "cugraph_ws"
 PATIENCE = 2.0  # seconds; an entrant that takes longer runs fewer times
 FEW = 2
 SHORT = 0.06  # seconds; calls of less vary most

@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from cugraph_ws.arguments import check_choice, check_flag, listed, shown
 from cugraph_ws.errors import InputError
-from cugraph_ws.frames.base import FrameKind, VertexNumbers
+from cugraph_ws.frames.base import FrameKind, VertexNumbers, open_frame
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.adjacency import Adjacency
 from cugraph_ws.graph.arcs import Arcs, Order
@@ -428,6 +428,40 @@ class GraphView(Framed[FrameT]):
             name: column[module_of(column).asarray(places)] for name, column in columns.items()
         }
         return self.frame_of(VertexNumbers(own), chosen)
+
+    def integer_ids(self, program: str, name: str) -> npt.NDArray[np.int64]:
+        """Return the ids of vertices, which must be integers of one column; collective.
+
+        Parameters
+        ----------
+        program, name : str
+            The program and its constant that asks for them, for errors.
+
+        Returns
+        -------
+        ndarray of int64, shape (length,)
+            By position, on the host; in a graph of groups, the ids within them.
+
+        Raises
+        ------
+        InputError
+            If ids are text, have several columns, or do not fit.
+        """
+        vertices = self._vertices
+        kind, columns = vertices.types[-1], len(vertices.types) - vertices.groups
+        if columns > 1 or kind.family not in ("integer", "nothing"):
+            what = f"have {columns} columns" if columns > 1 else f"are {kind.arrow}"
+            raise InputError(
+                f"{program}.{name} is the integer id of a vertex, but ids of this graph {what}; declare it as "
+                "ws.vertex_number, which every vertex has"
+            )
+        frame = open_frame(self.frame_of(VertexNumbers(self.positions), {}), "vertices")
+        ids = np.asarray(frame.column(vertices.names[-1], "vertices").values)
+        if len(ids) and int(ids.max()) >= 2**63:
+            raise InputError(
+                f"{program}.{name} is an int64, which cannot hold the id {ids.max()}; declare it as ws.vertex_number"
+            )
+        return ids.astype(np.int64)
 
     def vertex_sum(self, values: Any) -> Any:
         """Return the sum over all vertices of an array by position; collective.

@@ -15,14 +15,23 @@ from cugraph_ws.networkx import (
     distances,
     greedy,
     link_prediction,
+    projection,
 )
 from cugraph_ws.networkx.convert import convert_from_nx, convert_to_nx
-from cugraph_ws.networkx.converted import ConvertedGraph
 from cugraph_ws.networkx.implemented import Implemented
 
 __all__ = ["Backend", "backend"]
 
-MODULES = (centrality, cohesion, communities, connectivity, distances, greedy, link_prediction)
+MODULES = (
+    centrality,
+    cohesion,
+    communities,
+    connectivity,
+    distances,
+    greedy,
+    link_prediction,
+    projection,
+)
 
 
 class Backend:
@@ -42,9 +51,6 @@ class Backend:
 
     def should_run(self, name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool | str:
         """Return True if a call is faster here than in NetworkX, otherwise why it is not."""
-        graph = args[0] if args else kwargs["G"]
-        if isinstance(graph, ConvertedGraph):
-            return True
         return self._implemented(name).loss(args, kwargs) or True
 
     def _implemented(self, name: str) -> Implemented:

@@ -37,7 +37,8 @@ def convert_from_nx(
     edge_attrs, node_attrs : mapping, optional
         The default of each attribute to convert.
     preserve_edge_attrs, preserve_node_attrs, preserve_graph_attrs : bool
-        Whether to keep all attributes.  Those of edges and nodes stay the dictionaries of `graph`.
+        Whether to keep all attributes.  Those of edges and nodes stay the dictionaries of `graph`.  Those of
+        the graph are always kept, and those of nodes without `node_attrs` too.
     name, graph_name : str, optional
         The function that is called, and its argument, for errors.
 
@@ -83,15 +84,15 @@ def convert_from_nx(
         converted.weights[attribute] = numbers(values, attribute)
     if preserve_edge_attrs:
         converted.edge_data = data
-    if preserve_node_attrs:
+    # All are kept also if none are asked for: `weighted_projected_graph` does not say that it returns them.
+    if preserve_node_attrs or not node_attrs:
         converted.node_data = list(graph._node.values())
-    elif node_attrs:
+    else:
         converted.node_data = [
             {attribute: values.get(attribute, default) for attribute, default in node_attrs.items()}
             for values in graph._node.values()
         ]
-    if preserve_graph_attrs:
-        converted.graph = dict(graph.graph)
+    converted.graph = dict(graph.graph)
     return converted
 
 

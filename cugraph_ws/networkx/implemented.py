@@ -11,6 +11,7 @@ import networkx as nx
 
 from cugraph_ws.errors import ConvergenceError, GraphMemoryError, InputError
 from cugraph_ws.execution.options import Engine
+from cugraph_ws.networkx.converted import ConvertedGraph
 from cugraph_ws.runtime.device import has_device
 
 __all__ = [
@@ -100,7 +101,7 @@ class Implemented:
         except TypeError as error:
             return str(error)
         bound.apply_defaults()
-        graph = bound.arguments["G"]
+        graph = next(iter(bound.arguments.values()))
         if not self._directed and graph.is_directed():
             return "the graph is directed"
         if not self._multigraph and graph.is_multigraph():
@@ -113,9 +114,11 @@ class Implemented:
         return None
 
     def loss(self, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str | None:
-        """Return why NetworkX is faster for a call on a NetworkX graph; None if it is not."""
+        """Return why NetworkX is faster for a call; None if it is not, or the graph is converted."""
         arguments = self.signature.bind(*args, **kwargs).arguments
-        graph = arguments["G"]
+        graph = next(iter(arguments.values()))
+        if isinstance(graph, ConvertedGraph):
+            return None
         cache = graph.__networkx_cache__ or {}
         converted = cache.get("backends", {}).get("cugraph_ws")
         least = self.least.converted if converted else self.least.unconverted

@@ -278,7 +278,8 @@ def _constants(
             by_name[name] = array_module(on_device).zeros(graph.length, kind)
             continue
         if isinstance(constant, VertexNumber):
-            by_name[name] = array_module(on_device).asarray(graph.positions)
+            numbers = graph.integer_ids(program.name, name) if constant.is_id else graph.positions
+            by_name[name] = array_module(on_device).asarray(numbers)
             continue
         argument = argument_name(name, constant)
         fallback = constant.default if isinstance(constant, Distribution) else None

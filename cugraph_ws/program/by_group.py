@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import ast
 
-from cugraph_ws.program.declarations import Distribution, VertexParameter
+from cugraph_ws.program.declarations import Distribution, VertexNumber, VertexParameter
 from cugraph_ws.program.edge_program import EdgeProgram
 from cugraph_ws.program.order import says_whether_changed
+from cugraph_ws.program.randomness import NUMBER
 from cugraph_ws.program.vertex_program import VertexProgram
 from cugraph_ws.runtime.parsing import parse
 
@@ -41,6 +42,8 @@ def why_not_together(program: VertexProgram | EdgeProgram) -> str | None:
             return f"`{name}` is one vertex"
         if isinstance(declared, Distribution):
             return f"`{name}` is scaled over the graph"
+        if declared == VertexNumber() and name != NUMBER:
+            return "it computes with vertex numbers"
     if _reads(program, "number_of_vertices"):
         return "it reads the number of vertices"
     if isinstance(program, EdgeProgram):

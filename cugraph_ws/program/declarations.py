@@ -8,6 +8,7 @@ not accept a call as a type, so in files that they check, assign declarations th
     flow = ws.edge_state(ws.float64)     # state of each edge, and a column of `Result.edges`
     prior = ws.vertex_value(ws.float64)  # a constant of each vertex, given to run()
     degree: ws.out_degree                # a constant of each vertex, taken from the graph
+    number: ws.vertex_number             # the number of each vertex
     alpha: ws.parameter(ws.float64)      # one number, given to run()
     source: ws.vertex_parameter          # one vertex, given to run() in the frame's own ids
     predecessor: ws.predecessor          # a column found after the last superstep
@@ -52,6 +53,7 @@ __all__ = [
     "in_weight",
     "int32",
     "int64",
+    "integer_id",
     "like",
     "neighbour_count",
     "nullable",
@@ -61,6 +63,7 @@ __all__ = [
     "parameter",
     "predecessor",
     "vertex_id",
+    "vertex_number",
     "vertex_parameter",
     "vertex_set",
     "vertex_value",
@@ -223,7 +226,9 @@ class Seed:
 
 @dataclass(frozen=True)
 class VertexNumber:
-    """The number of each vertex, which draws of random numbers read; no class declares it."""
+    """A constant of each vertex: its number, from 0, which draws of random numbers read too; or its id, an integer."""
+
+    is_id: bool = False
 
 
 @dataclass(frozen=True)
@@ -256,6 +261,7 @@ Declaration = (
     | Edge
     | EdgeState
     | Constant
+    | VertexNumber
     | VertexValue
     | Distribution
     | VertexSet
@@ -281,6 +287,8 @@ if TYPE_CHECKING:
     out_weight: TypeAlias = Any
     neighbour_count: TypeAlias = Any
     distribution: TypeAlias = Any
+    integer_id: TypeAlias = Any
+    vertex_number: TypeAlias = Any
     vertex_parameter: TypeAlias = Any
     vertex_set: TypeAlias = Any
     optional_vertex_set: TypeAlias = Any
@@ -299,6 +307,8 @@ else:
     out_weight = Constant("out_weight")
     neighbour_count = Constant("neighbour_count")
     distribution = Distribution()
+    integer_id = VertexNumber(is_id=True)
+    vertex_number = VertexNumber()
     vertex_parameter = VertexParameter()
     vertex_set = VertexSet()
     optional_vertex_set = VertexSet(optional=True)

@@ -27,6 +27,7 @@ from cugraph_ws.program.declarations import (
     Predecessor,
     ScalarType,
     State,
+    VertexNumber,
     VertexParameter,
     VertexSet,
     VertexValue,
@@ -145,7 +146,8 @@ OTHER_TYPES: dict[type, str] = {
     bool: "ws.boolean", int: "ws.int64", float: "ws.float64", np.bool_: "ws.boolean",
     np.int32: "ws.int32", np.int64: "ws.int64", np.float32: "ws.float32", np.float64: "ws.float64",
 }  # fmt: skip
-CONSTANTS = Constant, VertexValue, Distribution, VertexSet, Jump  # declarations of vertex constants
+# Declarations of vertex constants
+CONSTANTS = Constant, VertexNumber, VertexValue, Distribution, VertexSet, Jump
 OF_ARRAYS = (  # NumPy's functions, and what is meant
     ((np.sum, np.add), "sum"),
     ((np.min, np.minimum), "min"),
@@ -162,7 +164,7 @@ def vertex_program(cls: type | None = None) -> VertexProgram:
     ----------
     cls : type
         A class that declares, by annotation or assignment, state fields (`ws.float32`, …), edge
-        attributes (`ws.edge`), vertex constants (`ws.vertex_value`, `ws.out_degree`, …) and run
+        attributes (`ws.edge`), vertex constants (`ws.vertex_value`, `ws.out_degree`, `ws.vertex_number`, …) and run
         parameters (`ws.parameter`, `ws.vertex_parameter`), jumps (`ws.at`, `ws.least_at`, …), and
         which defines
 
@@ -439,6 +441,10 @@ def _functions(cls: type, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
                 raise ProgramError(
                     f"{name}.{key} = {value!r}: declare it {key} = ws.parameter(ws.float64, {value!r}), and read "
                     f"p.{key}; or write it above the class"
+                )
+            if isinstance(value, (tuple, list, np.ndarray)):
+                raise ProgramError(
+                    f"{name}.{key}: functions do not see what their class holds; write the table {key} above the class"
                 )
             known = ", ".join([*FUNCTIONS, *CLASS_SETTINGS])
             raise ProgramError(f"{name}.{key} has no role in a vertex program; known: {known}")

@@ -19,7 +19,7 @@ from cugraph_ws.program.binding import (
     parameter_value,
     refuse_unknown,
 )
-from cugraph_ws.program.declarations import Constant, Distribution, Parameter
+from cugraph_ws.program.declarations import Constant, Distribution, Parameter, VertexNumber
 from cugraph_ws.program.edge_codegen import EdgeTypes
 from cugraph_ws.program.edge_inference import infer_pairs
 from cugraph_ws.program.edge_program import EdgeProgram
@@ -119,6 +119,9 @@ def bind_edges(
                     f"{argument}: {program.name} counts the neighbours in the graph; leave it out"
                 )
             by_name[name] = neighbours, False
+        elif isinstance(declared, VertexNumber):
+            numbers = graph.integer_ids(program.name, name) if declared.is_id else graph.positions
+            by_name[name] = xp.asarray(numbers[: graph.owned]), False
         elif fallback is not None and arguments.get(argument) is None:
             by_name[name] = by_name[fallback]
         else:

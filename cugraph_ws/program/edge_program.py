@@ -21,6 +21,7 @@ from cugraph_ws.program.declarations import (
     Parameter,
     Predecessor,
     State,
+    VertexNumber,
     VertexParameter,
     VertexSet,
     VertexValue,
@@ -82,7 +83,7 @@ class EdgeProgram(Snapshot):
     doc: str
     state: dict[str, State]
     edges: dict[str, Edge]
-    constants: dict[str, Constant | VertexValue | Distribution | VertexSet]
+    constants: dict[str, Constant | VertexNumber | VertexValue | Distribution | VertexSet]
     parameters: dict[str, Parameter | VertexParameter]
     combine: str
     identity: Any

@@ -13,7 +13,7 @@ import difflib
 import inspect
 import math
 import types
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
@@ -115,7 +115,7 @@ class Captured:
     name : str
         A global, or a variable of an enclosing function.
     attribute : str or None
-        If `name` is a module or a class, the attribute that is read.
+        The attribute of it that is read: of a module or a class, or the defaults of a helper.
     value : Any
         The value at that time; of a table its numbers, since lists and arrays change.
     """
@@ -179,7 +179,7 @@ def read_function(
     ProgramError
         If the source cannot be found, or does something that cannot be compiled, or not repeated.
     """
-    node, first_line, filename = _parse(function, owner)
+    node, first_line, filename = _parse(function, owner, is_helper=bool(callers))
     reader = _Reader(function, owner, filename, first_line, name)
     if drawing is not None:
         wrong = misuse(node, drawing[0])
@@ -188,6 +188,9 @@ def read_function(
         with_draws(node, *drawing)
     if rewrite is not None:
         reader.given = frozenset(rewrite(node, reader.fail))
+    if callers:  # whose calls have all arguments by position
+        node.args.args += node.args.kwonlyargs
+        node.args.kwonlyargs, node.args.kw_defaults = [], []
     parameters = tuple(argument.arg for argument in node.args.args)
     reader.callers = (*callers, function)
     reader.refuse_side_effects(node)
@@ -205,7 +208,9 @@ def read_function(
     )
 
 
-def _parse(function: Callable[..., Any], owner: str) -> tuple[ast.FunctionDef, int, str]:
+def _parse(
+    function: Callable[..., Any], owner: str, *, is_helper: bool = False
+) -> tuple[ast.FunctionDef, int, str]:
     name = getattr(function, "__name__", str(function))
     if hasattr(function, "__wrapped__"):
         raise ProgramError(
@@ -236,6 +241,8 @@ def _parse(function: Callable[..., Any], owner: str) -> tuple[ast.FunctionDef, i
     node = tree.body[0]
     if isinstance(node, ast.If):
         node = node.body[0]
+    if is_helper and name == "<lambda>":
+        node = _definition(function, node, first_line - 2) or node
     if isinstance(node, ast.AsyncFunctionDef):
         raise ProgramError(
             f"{owner}.{name} ({filename}:{first_line}): is async; write it as a plain def"
@@ -246,6 +253,28 @@ def _parse(function: Callable[..., Any], owner: str) -> tuple[ast.FunctionDef, i
         )
     ast.increment_lineno(node, first_line - 2)
     return node, first_line, filename
+
+
+def _definition(
+    function: types.FunctionType, statement: ast.stmt, before: int
+) -> ast.FunctionDef | None:
+    """Return a lambda of a statement as a def; None if the statement does not show which of its lambdas it is.
+
+    `before` is the number of lines before those of `statement`.
+    """
+    lambdas = [node for node in ast.walk(statement) if isinstance(node, ast.Lambda)]
+    if len(lambdas) > 1:  # that whose body has the positions of the code's instructions
+        code = function.__code__.co_positions()
+        places = {
+            (line - before, first) for line, _, first, last in code if line and first and last
+        }
+        lambdas = [node for node in lambdas if (node.body.lineno, node.body.col_offset) in places]
+    if len(lambdas) != 1:
+        return None
+    returned = ast.copy_location(ast.Return(lambdas[0].body), lambdas[0].body)
+    arguments = lambdas[0].args
+    definition = ast.FunctionDef(name="helper", args=arguments, body=[returned], decorator_list=[])
+    return ast.copy_location(definition, lambdas[0])
 
 
 def plain_function(
@@ -369,7 +398,7 @@ class _Reader:
         """Refuse statements that some engine cannot run, or that have side effects."""
         if function.args.vararg or function.args.kwarg or function.args.kwonlyargs:
             self.fail(function, "takes * or keyword-only parameters; name plain ones")
-        if function.args.defaults:
+        if function.args.defaults and len(self.callers) == 1:
             self.fail(function, "has default values; declare a ws.parameter with a default instead")
         parameters = {argument.arg for argument in function.args.args}
         texts = {
@@ -458,16 +487,10 @@ class _Reader:
                 continue  # `resolve` refuses it
             if node.attr not in permitted[parameter]:
                 names = sorted(permitted[parameter])
-                near = difflib.get_close_matches(node.attr, names, 1)
-                remedy = f"; did you mean `{near[0]}`?" if near else ""
-                if not near and parameter in DECLARED_BY:
-                    remedy = f"; declare `{node.attr} = {DECLARED_BY[parameter]}(ws.float64)`"
-                elif not near and node.attr in OF_GRAPHS:
-                    remedy = f"; declare `{node.attr}: ws.{node.attr}`"
                 self.fail(
                     node,
                     f"`{parameter}.{node.attr}` is not declared; `{parameter}` has: "
-                    f"{', '.join(names) or 'none'}{remedy}",
+                    f"{', '.join(names) or 'none'}{_remedy(parameter, node.attr, permitted)}",
                 )
             used[parameter].add(node.attr)
         # A parameter that is passed on as a whole may be read in any way.
@@ -495,12 +518,38 @@ class _Reader:
             helpers[helper] = source
         return helpers[helper].definitions[-1][1].name
 
+    def positional(self, node: ast.Call, called: ast.expr) -> None:
+        """Write all arguments of a call of a helper by position, with its defaults."""
+        assert isinstance(called, ast.Name)
+        outer = self.outer.get(called.id)
+        helper = getattr(outer, "py_func", outer)
+        if not isinstance(helper, types.FunctionType):
+            return
+        self.capture(called.id, getattr(outer, "__defaults__", _Missing), "__defaults__")
+        named = {keyword.arg: keyword.value for keyword in node.keywords if keyword.arg}
+        try:
+            given = inspect.signature(helper).bind(*node.args, **named)
+        except TypeError as error:
+            self.fail(node, f"`{ast.unparse(node)}`: {error}")
+        given.apply_defaults()
+        for name, value in given.arguments.items():
+            if not isinstance(value, ast.AST):
+                constant = _literal(value)
+                if constant is None:
+                    self.fail(
+                        node,
+                        f"`{ast.unparse(node)}`: the default {name}={value!r} is not a number; give one",
+                    )
+                given.arguments[name] = ast.copy_location(constant, node)
+        node.args, node.keywords = list(given.arguments.values()), []
+
     def resolve(
         self, function: ast.FunctionDef, helpers: dict[Any, FunctionSource]
     ) -> ast.FunctionDef:
         """Replace every outer name by its value; collect helpers by their new name."""
         function.decorator_list = []
         function.returns = None
+        function.args.defaults = []  # calls have them
         for argument in function.args.args:
             argument.annotation = None
         local = self.given | {argument.arg for argument in function.args.args}
@@ -543,6 +592,8 @@ class _Reader:
                             "can; draw there, and keep the number in the state or pass it on",
                         )
                     reader.fail(node, f"calls the method `{ast.unparse(called)}`; use a function")
+                if isinstance(called, ast.Name) and called.id not in local:
+                    reader.positional(node, called)
                 return self.generic_visit(node)
 
             def visit_Attribute(self, node: ast.Attribute) -> Any:
@@ -716,6 +767,17 @@ def _is_number(node: ast.expr) -> bool:
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
         node = node.operand
     return isinstance(node, ast.Constant) and isinstance(node.value, (bool, int, float))
+
+
+def _remedy(parameter: str, name: str, permitted: Mapping[str, Collection[str]]) -> str:
+    """Return what to write instead of an attribute of a function's parameter that is not declared."""
+    if near := difflib.get_close_matches(name, permitted[parameter], 1):
+        return f"; did you mean `{near[0]}`?"
+    if holders := [holder for holder, names in permitted.items() if name in names]:
+        return f"; did you mean `{holders[0]}.{name}`?"
+    if parameter in DECLARED_BY:
+        return f"; declare `{name} = {DECLARED_BY[parameter]}(ws.float64)`"
+    return f"; declare `{name}: ws.{name}`" if name in OF_GRAPHS else ""
 
 
 def _literal(value: Any) -> ast.expr | None:

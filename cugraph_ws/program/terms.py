@@ -10,7 +10,13 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from cugraph_ws.program import ranges
-from cugraph_ws.program.declarations import Distribution, Parameter, VertexSet, VertexValue
+from cugraph_ws.program.declarations import (
+    Distribution,
+    Parameter,
+    VertexNumber,
+    VertexSet,
+    VertexValue,
+)
 from cugraph_ws.program.expressions import as_expression, function_of, is_field, owner_of, picked
 from cugraph_ws.program.ranges import ANYTHING, FLAG, Range
 from cugraph_ws.program.vertex_program import VertexProgram
@@ -197,6 +203,8 @@ class Terms:
             return FLAG
         if isinstance(declared, Distribution) and declared.default is None:
             return ranges.hull(ranges.of_number(0, "float64"), ranges.of_number(1, "float64"))
+        if isinstance(declared, VertexNumber) and declared.is_id:
+            return ranges.of_type("int64")
         if isinstance(declared, VertexValue) and kind:
             missing = declared.default is not None and math.isnan(declared.default)
             return ANYTHING if missing else ranges.of_type(kind)

@@ -199,3 +199,11 @@ def test_what_is_no_table_is_refused(function: Any) -> None:
     with pytest.raises(ws.ProgramError) as error:
         column(rated(function))
     assert REFUSED[function] in str(error.value)
+
+
+def test_a_table_in_the_program_itself() -> None:
+    members = {"__annotations__": {"x": ws.float64}, "RATE": [1, 2], "init": by_vertex}
+    with pytest.raises(
+        ws.ProgramError, match=r"Inside.RATE: functions do not see .* above the class"
+    ):
+        ws.vertex_program(type("Inside", (), members))

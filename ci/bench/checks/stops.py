@@ -39,8 +39,8 @@ def _program(program: Any, **arguments: Any) -> runs.Case:
 CASES = {  # without functions that take no such options; and further functions, and programs
     **{name: case for name, case in runs.CASES.items()
        if name.split()[0] not in ("assortativity", "conductance", "modularity", "subgraph")},
-    "ancestors": runs.Case(lambda ws, g, _, o: ws.ancestors(g, runs.first(g, 1)[0], **o)),
-    "average_clustering": runs.Case(lambda ws, g, _, o: ws.average_clustering(g, **o)),
+    **runs.by_name("average_clustering", "k_core", "minimum_spanning_tree", "transitivity"),
+    **runs.by_name("ancestors", "descendants", started=True),
     "average_shortest_path_length": runs.Case(
         lambda ws, g, _, o: ws.average_shortest_path_length(g, False, **o)
     ),
@@ -48,18 +48,14 @@ CASES = {  # without functions that take no such options; and further functions,
         lambda ws, g, given, o: ws.bipartite_projection(g, given, **o),
         input=runs.every_other, edges="sides",
     ),
-    "descendants": runs.Case(lambda ws, g, _, o: ws.descendants(g, runs.first(g, 1)[0], **o)),
     "edge_betweenness_centrality weighted": runs.Case(
         lambda ws, g, _, o: ws.edge_betweenness_centrality(g, 8, weighted=True, **o)
     ),
     "harmonic_centrality weighted": runs.Case(lambda ws, g, _, o: ws.harmonic_centrality(g, k=64, weighted=True, **o)),
     "is_connected": runs.Case(lambda ws, g, _, o: ws.is_connected(g, strong=True, **o)),
-    "k_core": runs.Case(lambda ws, g, _, o: ws.k_core(g, **o)),
     "k_truss": runs.Case(lambda ws, g, _, o: ws.k_truss(g, 4, **o)),
-    "minimum_spanning_tree": runs.Case(lambda ws, g, _, o: ws.minimum_spanning_tree(g, **o)),
     **{f"{name} of all pairs": runs.Case(lambda ws, g, _, o, name=name: getattr(ws, name)(g, **o))
        for name in ("adamic_adar", "cosine", "jaccard", "overlap", "sorensen")},
-    "transitivity": runs.Case(lambda ws, g, _, o: ws.transitivity(g, **o)),
     "run DeltaPageRank": _program(ws.DeltaPageRank),
     "run PageRank, 3 partitions": _program(ws.PageRank, tol=1e-12, plan=ws.Plan(**PARTITIONED)),
     "run SSSP, 3 partitions": _program(ws.SSSP, start=0, plan=ws.Plan(**PARTITIONED)),

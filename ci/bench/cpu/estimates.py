@@ -41,16 +41,26 @@ ON_GPUS = ("int32", "int64", "sparse", "random")  # kinds of ids that are number
 
 def measure(kind: str, engine: str = "cpu", scale: int = 1) -> list[dict[str, Any]]:
     """Build the shapes with a kind of ids in a new process; return predicted and measured bytes."""
-    command = [
-        sys.executable, "-m", "bench", "estimates",
-        "--engine", engine, "--scale", str(scale), "--child", kind,
-    ]  # fmt: skip
-    surroundings = environment(MALLOC_MMAP_THRESHOLD_=str(1 << 16))
-    done = subprocess.run(command, check=False, capture_output=True, text=True, env=surroundings)
-    if done.returncode:
-        raise RuntimeError(f"{kind}: {done.stderr}")
-    rows: list[dict[str, Any]] = json.loads(done.stdout)
+    words = ["estimates", "--engine", engine, "--scale", str(scale), "--child", kind]
+    rows: list[dict[str, Any]] = json.loads(in_new_process(words))
     return rows
+
+
+def in_new_process(words: Sequence[str]) -> str:
+    """Return what a command of `bench` prints in a new process, which returns freed arrays to the system."""
+    done = subprocess.run(
+        [sys.executable, "-m", "bench", *words], check=False, capture_output=True, text=True,
+        env=environment(MALLOC_MMAP_THRESHOLD_=str(1 << 16)),
+    )  # fmt: skip
+    if done.returncode:
+        raise RuntimeError(f"bench {' '.join(words)}: {done.stderr}")
+    return done.stdout
+
+
+def in_mebibytes(told: int, taken: int) -> list[str]:
+    """Return the cells of a table: MiB that are told and taken, and the one ÷ the other."""
+    ratio = f"{told / taken:.2f}" if taken else "none taken"
+    return [f"{told / 2**20:.1f}", f"{taken / 2**20:.1f}", ratio]
 
 
 def edges(kind: str, rows: int, vertices: int, weighted: bool) -> Any:
@@ -191,13 +201,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     rows = []
     for kind in asked.kinds or (KINDS if asked.engine == "cpu" else ON_GPUS):
-        for row in measure(kind, asked.engine, asked.scale):
-            told_mib, taken_mib = row["told"] / 2**20, row["taken"] / 2**20
-            rows.append([
-                kind, f"{row['edges']:,}", str(row["directed"]), str(row["weighted"]),
-                f"{told_mib:.1f}", f"{taken_mib:.1f}", f"{told_mib / taken_mib:.2f}",
-                f"{row['taken'] / row['kept']:.2f}",
-            ])  # fmt: skip
+        rows += [
+            [kind, f"{row['edges']:,}", str(row["directed"]), str(row["weighted"]),
+             *in_mebibytes(row["told"], row["taken"]), f"{row['taken'] / row['kept']:.2f}"]
+            for row in measure(kind, asked.engine, asked.scale)
+        ]  # fmt: skip
     columns = ["ids", "edges", "directed", "weighted", "told, MiB", "taken, MiB", "told / taken",
                "taken / kept"]  # fmt: skip
     print(Table("Peak memory of builds", columns, rows).markdown(), end="")
