@@ -74,9 +74,6 @@ MISTAKES = {
         lambda: ws.modularity(GRAPH, {}, gamma=2.0),  # type: ignore[call-arg]
         r"modularity\(\) has no argument gamma; did you mean resolution\? it has: graph",
     ),
-    "edges called": (lambda: GRAPH.edges(), "graph.edges is no method: write graph.edges, without"),
-    "vertices called": (lambda: GRAPH.vertices(), "graph.vertices is no method"),
-    "a number called": (lambda: GRAPH.number_of_edges(), "graph.number_of_edges is no method"),
     "an item of a graph": (lambda: GRAPH[0], r"graph\[0\]: a graph has no items; .*ego_graph"),
     "columns by position": (
         lambda: ws.pagerank(EDGES, "source", "destination"),

@@ -78,7 +78,7 @@ from cugraph_ws.graph.edges import (
     weight_column,
 )
 from cugraph_ws.graph.graph import Balance, Spread, check_as_built
-from cugraph_ws.graph.methods import GraphMethods, refuse_call
+from cugraph_ws.graph.methods import GraphMethods
 from cugraph_ws.graph.report import GraphReport, warn_of_pairs
 from cugraph_ws.graph.vertices import id_columns
 from cugraph_ws.graph.view import edges_of, vertices_of
@@ -444,13 +444,11 @@ class ClusterGraph(GraphMethods[Any]):
     @property
     def number_of_vertices(self) -> int:
         """Number of vertices, isolated ones included."""
-        refuse_call("graph.number_of_vertices")
         return int(self._fact("vertices"))
 
     @property
     def number_of_edges(self) -> int:
         """Number of edges kept; an undirected edge counts once."""
-        refuse_call("graph.number_of_edges")
         return int(self._fact("edges"))
 
     @property
@@ -510,7 +508,6 @@ class ClusterGraph(GraphMethods[Any]):
     @property
     def vertices(self) -> Any:
         """The ids of all vertices, as a Dask frame, sorted."""
-        refuse_call("graph.vertices")
         return self.call(vertices_of, {})
 
     def _id_frame(self) -> Any:
@@ -519,7 +516,6 @@ class ClusterGraph(GraphMethods[Any]):
     @property
     def edges(self) -> Any:
         """The edges as a Dask frame; see `Graph.edge_frame`."""
-        refuse_call("graph.edges")
         return self.call(edges_of, {})
 
     def _has(self, vertex: Any) -> bool:

@@ -45,7 +45,8 @@ def accepts_dask_frames(function: Function) -> Function:
             program = (arguments[0] if arguments else options.get("program")) if runs else None
             options = with_own_names(function, options, program)
             refuse_unknown(function, options, program)
-        refuse_positions(function, arguments)
+        if len(arguments) > 1:
+            refuse_positions(function, arguments)
         graph: Any = arguments[place] if len(arguments) > place else options.get("graph")
         given, graph = graph, table_if_stream(graph)
         if graph is not given:

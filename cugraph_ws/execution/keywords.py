@@ -198,7 +198,8 @@ def takes_names_of_others(function: Function) -> Function:
     def wrapper(*arguments: Any, **options: Any) -> Any:
         options = with_own_names(function, options)
         refuse_unknown(function, options)
-        refuse_positions(function, arguments)
+        if len(arguments) > 1:
+            refuse_positions(function, arguments)
         return function(*arguments, **options)
 
     return cast(Function, wrapper)
@@ -252,8 +253,6 @@ def refuse_positions(function: Callable[..., Any], arguments: tuple[Any, ...]) -
     ------
     InputError
     """
-    if len(arguments) < 2:
-        return
     words = [value for value in arguments if isinstance(value, str)]
     frame = next(filter(is_frame, arguments), None) if len(words) > 1 else None
     if frame is not None and set(words) <= set(getattr(frame, "column_names", frame.columns)):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import dis
-import sys
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Generic, NoReturn
@@ -14,7 +12,7 @@ from cugraph_ws.frames.conversions import to_arrow
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.suggestions import did_you_mean
 
-__all__ = ["GraphMethods", "add_methods", "refuse_call", "table_of"]
+__all__ = ["GraphMethods", "add_methods", "table_of"]
 
 # What `dir` lists, and so completion, besides the library's functions.
 PUBLIC = [
@@ -32,10 +30,6 @@ PUBLIC = [
     ),
 ]
 METHODS: list[str] = []  # the functions that `add_methods` has added
-# CPython's instruction that reads an attribute in order to call it, and the bit of its argument that says so
-READ_TO_CALL, TO_CALL = (
-    (dis.opmap["LOAD_METHOD"], 0) if sys.version_info < (3, 12) else (dis.opmap["LOAD_ATTR"], 1)
-)
 
 
 class GraphMethods(Generic[FrameT]):
@@ -113,27 +107,6 @@ class GraphMethods(Generic[FrameT]):
             "weight": self.weight if self.weight is not None else "none",
         }
         return table_of("Graph", rows)
-
-
-def refuse_call(name: str) -> None:
-    """Refuse that a property is called, as in `graph.edges()`.
-
-    Its value, such as a frame, would only say that it is not callable.  Interpreters other than CPython
-    have other instructions: there nothing is refused.
-
-    Parameters
-    ----------
-    name : str
-        As users write the property, which calls this function.
-
-    Raises
-    ------
-    InputError
-    """
-    reader = sys._getframe(2)
-    instruction, argument = reader.f_code.co_code[reader.f_lasti : reader.f_lasti + 2]
-    if instruction == READ_TO_CALL and argument & TO_CALL == TO_CALL:
-        raise InputError(f"{name} is no method: write {name}, without parentheses")
 
 
 def table_of(title: str, rows: Mapping[str, Any]) -> str:

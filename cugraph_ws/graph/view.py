@@ -28,7 +28,6 @@ from cugraph_ws.graph.duplicates import Policy, policy_of, refuse_infinite
 from cugraph_ws.graph.edges import refuse_repeated
 from cugraph_ws.graph.framed import Framed
 from cugraph_ws.graph.masks import kept_arcs
-from cugraph_ws.graph.methods import refuse_call
 from cugraph_ws.graph.report import GraphReport
 from cugraph_ws.runtime.arrays import as_host, module_of
 from cugraph_ws.runtime.communicator import Communicator, total
@@ -227,14 +226,12 @@ class GraphView(Framed[FrameT]):
     @property
     def number_of_vertices(self) -> int:
         """Number of vertices of the whole graph, including isolated ones."""
-        refuse_call("graph.number_of_vertices")
         self._open()
         return int(self.cuts[-1])
 
     @property
     def number_of_edges(self) -> int:
         """Number of edges kept; an undirected edge counts once."""
-        refuse_call("graph.number_of_edges")
         self._open()
         return self._edges
 
@@ -264,14 +261,12 @@ class GraphView(Framed[FrameT]):
 
         An attribute is null for vertices that the frame did not have.  On a cluster: the ids alone.
         """
-        refuse_call("graph.vertices")
         self._open()
         return self.vertex_frame(self._vertices.attribute_columns() if self.whole else {})
 
     @property
     def edges(self) -> FrameT:
         """The edges as a frame; see `edge_frame`."""
-        refuse_call("graph.edges")
         return self.edge_frame()
 
     @property
