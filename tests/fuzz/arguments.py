@@ -355,7 +355,7 @@ WITHOUT_RUN = ("conductance", "modularity")  # no supersteps, and so none of the
 ENGINES_OWN = ("argument", "dtype", "on_device")
 DECLARATIONS = (
     *("edge", "hidden", "like", "nullable", "parameter", "vertex_value", "l1_norm", "max_norm"),
-    *("aggregate", "vertex_program", "edge_program", "edge_state"),
+    *("aggregate", "vertex_program", "edge_program", "edge_state", "walk"),
     *("bitset", "first_by", "histogram", "mode", "top"),
     *("at", "greatest_at", "least_at", "sum_at", "phase"),
 )
@@ -494,6 +494,8 @@ NEEDED_WORDS: dict[str, list[str]] = {
     "widest-path": ["--start", "0"],
     "multi-source-bfs": ["--start", "0"],
     "multi-source-sssp": ["--start", "0"],
+    "random-walks": ["--start", "0", "--length", "3"],
+    "node2vec-walks": ["--start", "0", "--length", "3"],
     "conductance": ["--communities", "left"],
     "modularity": ["--communities", "left"],
     "heat": ["--temperature", "1"],
