@@ -116,7 +116,9 @@ def function_command(declared: Algorithm, *more: Option) -> click.Command:
 def _options(declared: Algorithm, name: str, parameter: inspect.Parameter) -> Iterator[Option]:
     """Yield the option for a parameter, if it is a number, a flag or a set of vertices."""
     text, default = declared.described(name), parameter.default
-    word = f"{'-' if len(name) == 1 else '--'}{name.replace('_', '-')}"
+    # -q is the short form of --quiet
+    dashes = "-" if name == "k" else "--"
+    word = f"{dashes}{name.replace('_', '-')}"
     kind = TYPES.get(str(parameter.annotation).removesuffix(" | None"))
     required = default is parameter.empty
     if name in COMMON:
