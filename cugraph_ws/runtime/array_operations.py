@@ -77,15 +77,15 @@ def serve(xp: Any) -> None:
     if getattr(compile_source, "serves", False):
         return
 
-    def load_or_compile(
-        source: str, options: tuple[str, ...], arch: str, file: str, *special: Any
-    ) -> Any:
-        # Special is what asks for the names of C++ templates, or for another form of code
-        archive = None if any(special) else _archive(arch)
-        if archive is not None:
-            with suppress(KeyError, zipfile.BadZipFile):
-                return archive.read(entry_name(source, options, headers, cuda)), None
-        return compile_source(source, options, arch, file, *special)
+    def load_or_compile(*arguments: Any, **named: Any) -> Any:
+        # Those after the fourth ask for the names of C++ templates, or for another form of code
+        if len(arguments) >= 4 and not any(arguments[4:]) and not named:
+            source, options, arch, _ = arguments[:4]
+            archive = _archive(arch)
+            if archive is not None:
+                with suppress(KeyError, zipfile.BadZipFile):
+                    return archive.read(entry_name(source, options, headers, cuda)), None
+        return compile_source(*arguments, **named)
 
     load_or_compile.serves = True  # type: ignore[attr-defined]
     setattr(compiler, COMPILE, load_or_compile)

@@ -193,6 +193,7 @@ def test_what_copies_do_not_divide_one_of_them_does(copies):
             ws.pagerank,
             lambda graph: ws.closeness_centrality(graph, k=4),
             lambda graph: ws.multi_source_bfs(graph, [3]),
+            lambda graph: ws.random_walks(graph, [3, 0], 5, seed=1),
             lambda graph: ws.personalized_pagerank(graph, [0, 1], format="columns"),
         ):
             frame = call(copies)

@@ -32,7 +32,7 @@ def compiler_of(headers=HEADERS, cuda=CUDA):
     """Return the compiler of a release of CuPy that has been served, and the list of what it then compiles."""
     compiled = []
 
-    def compile_source(source, options, arch, file, *special):
+    def compile_source(source, options, arch, file, *special, **named):
         compiled.append((source, arch))
         return b"compiled", {}
 
@@ -88,6 +88,14 @@ def test_a_damaged_archive_is_not_used(folder, damage):
     compile_source, compiled = compiler_of()
     assert compile_source("add", OPTIONS, "90", "add.cu", *SPECIAL) == (b"compiled", {})
     assert compiled
+
+
+def test_a_release_that_names_its_arguments_compiles(folder):
+    compile_source, compiled = compiler_of()
+    special = dict(zip(("names", "log", "in_memory", "jitify", "method"), SPECIAL, strict=True))
+    assert compile_source("add", OPTIONS, "90", "add.cu", **special)[0] == b"compiled"
+    assert compile_source(source="add", options=OPTIONS, arch="90", file="add.cu")[0] == b"compiled"
+    assert compiled == [("add", "90")] * 2
 
 
 def test_a_release_of_other_insides_is_left_as_it_is(folder):
