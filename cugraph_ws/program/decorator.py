@@ -334,7 +334,8 @@ def declarations_of(cls: type) -> dict[str, Declaration]:
             kind, ScalarType | Like | Floating | None
         ):
             raise ProgramError(
-                f"{cls.__name__}.{name}: {shown(kind)} is no type; give one first, such as ws.float64"
+                f"{cls.__name__}.{name}: {shown(kind)} is no type; give one first, such as ws.float64, "
+                "ws.int64 or ws.boolean"
             )
         if isinstance(value, (ScalarType, Like)):
             declared[name] = State(value)

@@ -607,7 +607,7 @@ def red(vertex):
 
 
 def picks_from_a_pair(src):
-    return (src.value, 1)[1 if src.value > 0.5 else 0] if src.value < 9 else (1, 2, 3)[0:2][-1]
+    return (src.value, 1)[1 if src.value > 0.5 else 0]
 
 
 def test_a_named_integer_is_a_number(path):
