@@ -28,6 +28,7 @@ from cugraph_ws.errors import (
     WorkerLostError,
 )
 from cugraph_ws.execution.check import CheckReport, check
+from cugraph_ws.execution.explain import Explanation, explain
 from cugraph_ws.execution.loop import Result
 from cugraph_ws.execution.options import Plan
 from cugraph_ws.execution.run import run
@@ -86,6 +87,7 @@ __all__ = [
     "CugraphWsError",
     "EdgeProgram",
     "EngineError",
+    "Explanation",
     "FileError",
     "Graph",
     "GraphMemoryError",
@@ -113,6 +115,7 @@ __all__ = [
     "edge_program",
     "edge_state",
     "estimate_memory",
+    "explain",
     "first_by",
     "float32",
     "float64",

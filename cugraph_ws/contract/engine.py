@@ -193,9 +193,15 @@ class Executor(Protocol):
     ----------
     knows_changes_early : bool
         Whether it knows which vertices have changed when it packs, so that a `ChooseWay` can be used.
+    source : str
+        Text of the module that was generated for the program.
     """
 
     knows_changes_early: bool
+
+    @property
+    def source(self) -> str:
+        """Text of the module that was generated for the program."""
 
     def start(self) -> None:
         """Initialise the state of every vertex, ghosts included, and find the active ones."""

@@ -20,6 +20,7 @@ from cugraph_ws.contract import (
     Executor,
     Planner,
     StartedBetweenSupersteps,
+    Strategy,
     choose_engine,
 )
 from cugraph_ws.errors import ConvergenceError, InputError, ProgramError
@@ -128,6 +129,16 @@ class VertexLoop(Loop):
         if self._predecessors:
             columns[str(self._program.predecessor)] = True
         return columns
+
+    @property
+    def strategy(self) -> Strategy:
+        """How the engine runs the program, once started."""
+        return self._plan.strategy
+
+    @property
+    def source(self) -> str:
+        """Text of the module that was generated for the program, once started."""
+        return self._executor.source
 
     def memory(self, sizes: Sizes) -> float:
         """Return the bytes that the run takes; see `program_memory`."""

@@ -403,6 +403,7 @@ def function_targets() -> list[Target]:
                _parameters(ws.estimate_memory)),
         Target("layout", ws.layout, {"graph": EDGES, "iterations": 5}, _parameters(ws.layout)),
         Target("check", ws.check, {"program": Own, "graph": graph, "root": 0}, _parameters(ws.check)),
+        Target("explain", ws.explain, {"program": Own, "graph": graph, "root": 0}, _parameters(ws.explain)),
         Target("shortest_path", ws.shortest_path, paths, ("result", "targets")),
         Target("shortest_path of a Result", functools.partial(ws.shortest_path, result), {"targets": 3},
                ("targets",)),

@@ -148,7 +148,16 @@ def test_methods_call_the_functions(graph: Any) -> None:
 def test_completion_lists_what_is_public(graph: Any) -> None:
     listed = [name for name in dir(graph) if not name.startswith("__")]
     assert {"pagerank", "run", "vertices", "reverse", "to_scipy"} <= set(listed)
-    assert set(listed) <= {*PUBLIC, *ALGORITHMS, "run", "check", "layout", "plot", "shortest_path"}
+    assert set(listed) <= {
+        *PUBLIC,
+        *ALGORITHMS,
+        "run",
+        "check",
+        "explain",
+        "layout",
+        "plot",
+        "shortest_path",
+    }
     for name in listed:
         assert getattr(type(graph), name, None) is not None or name in vars(graph), name
 

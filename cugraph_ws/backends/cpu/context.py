@@ -72,6 +72,8 @@ class Context:
 
     Attributes
     ----------
+    types : Types
+        With which they are instantiated.
     loops : module
         The loops of `kernels/cpu`, instantiated for the program.
     run : callable
@@ -97,10 +99,11 @@ class Context:
         self.bound = bound
         self.part = part
         if plain:
+            self.types = bound.types
             self.loops = python_module(bound.program, bound.types)
         else:
-            types = _never_nan(bound.types) if bound.never_nan else bound.types
-            self.loops = compiled_module(bound.program, types)
+            self.types = _never_nan(bound.types) if bound.never_nan else bound.types
+            self.loops = compiled_module(bound.program, self.types)
         self.threads = 1 if plain else threads or number_of_threads()
         self.look_and_run = serial if self.threads == 1 else parallel
         self.run = partial(self.look_and_run, looks=False)

@@ -30,6 +30,7 @@ from cugraph_ws.graph.arcs import Order
 from cugraph_ws.kernels.cpu.frontier import begin_superstep
 from cugraph_ws.partition.part import ProgramPart
 from cugraph_ws.program.binding import BoundProgram
+from cugraph_ws.program.codegen import generated_source
 from cugraph_ws.runtime.dispatch import provider
 from cugraph_ws.runtime.threads import cut_evenly
 
@@ -120,6 +121,11 @@ class CpuExecutor:
     def state(self) -> tuple[Array, ...]:
         """The state fields, each of shape (part.size,)."""
         return self._context.state
+
+    @property
+    def source(self) -> str:
+        """Text of the module that was generated for the program."""
+        return generated_source(self._context.bound.program, self._context.types)
 
     def start(self) -> None:
         """Initialise every vertex, ghosts included, and find the active ones."""

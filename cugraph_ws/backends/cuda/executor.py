@@ -20,6 +20,7 @@ from cugraph_ws.backends.cuda.codegen import (
     EDGE_STATE_LOOPS,
     LOOPS,
     WORKLIST_LOOPS,
+    ProgramText,
     Variant,
     frontier_loops,
     has_codes,
@@ -142,6 +143,7 @@ class CudaExecutor:
         loops = frontier_loops() if swaps else WORKLIST_LOOPS if worklist else dense
         interface = interface_source(program, self._types, variant)
         self._kernels = program_kernels(self._device, program, interface, loops)
+        self._text = ProgramText(program, interface, loops)
         self._constants = part.constants
         # Frontiers that push use bitmaps after the first superstep.
         self._allocate_states(again=frontier and not swaps)
@@ -241,6 +243,11 @@ class CudaExecutor:
         return self._device.xp.empty(rows * self._width, np.float64)
 
     # -------------------------------------------------------------------------------- supersteps
+
+    @property
+    def source(self) -> str:
+        """Text of the module that was generated for the program."""
+        return self._text()
 
     def start(self) -> None:
         """Initialise every vertex, ghosts included, and find the active ones."""
