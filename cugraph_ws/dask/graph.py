@@ -20,13 +20,11 @@ from types import TracebackType
 from typing import Any, Literal, get_args
 
 import dask
-import numpy as np
 from dask.tokenize import tokenize
 from distributed import Client, Future, wait
 from distributed.protocol.pickle import dumps, loads
 from distributed.scheduler import KilledWorker
 
-from cugraph_ws.algorithms.registry import ALGORITHMS
 from cugraph_ws.arguments import check_choice, check_columns, shown
 from cugraph_ws.contract import WorkerRequests
 from cugraph_ws.dask.client import (
@@ -41,6 +39,7 @@ from cugraph_ws.dask.client import (
     run_on_ranks,
     workers_of,
 )
+from cugraph_ws.dask.copies import division
 from cugraph_ws.dask.faults import (
     FrameLostError,
     OfTheFrameError,
@@ -635,7 +634,12 @@ class ClusterGraph(GraphMethods[Any]):
             if name not in metas
         }
         name = function.__name__
-        used, divided = self._division(name, arguments, options)
+        divided: list[dict[str, Any]] = [{}] * len(
+            shares
+        )  # by rank, the arguments that are its alone
+        if self._copied:
+            divided = division(name, arguments, options, len(shares), lambda: self.vertices)
+        used = len(divided)
         topic = f"cugraph_ws-{id(self)}-{threading.get_ident()}" if options.progress else None
         theirs = replace(options, progress=False)  # the client shows it
         calls = [
@@ -694,30 +698,6 @@ class ClusterGraph(GraphMethods[Any]):
             return self._assembled(rank_tasks, summed=self._copied and used > 1 and not divided[0])
         finally:
             rank_tasks.release()
-
-    def _division(
-        self, name: str, arguments: Mapping[str, Any], options: Options
-    ) -> tuple[int, list[dict[str, Any]]]:
-        """Return how many ranks make a call, and by rank the arguments that are its alone.
-
-        Of copies of a graph only the first makes it, unless a function declares what several can divide.
-        """
-        everywhere = len(self._addresses)
-        if not self._copied:
-            return everywhere, [{}] * everywhere
-        declared = ALGORITHMS.get(name)
-        divides = "" if declared is None else declared.divides
-        if not divides or options.checkpoint is not None or options.resume is not None:
-            return 1, [{}]
-        if divides == "sources":
-            return everywhere, [{}] * everywhere
-        if arguments.get("k") is not None or arguments.get("format", "long") != "long":
-            return 1, [{}]
-        ids = arguments.get(divides)
-        if ids is None and "vertex" in self.vertices.columns:
-            ids = self.vertices["vertex"].compute()
-        chunks = _chunks(ids, everywhere, ordered=divides == "vertices")
-        return (len(chunks), [{divides: chunk} for chunk in chunks]) if chunks else (1, [{}])
 
     def _check_call(self, arguments: Mapping[str, Any]) -> list[Any]:
         """Refuse columns and vertices that are not the graph's, before the workers start.
@@ -1004,20 +984,3 @@ def _kept_partitions(client: Client, frame: Any) -> list[Future[Any]] | None:
         if not isinstance(part, Future) or part.client is not client or part.cancelled():
             return None
     return list(parts)
-
-
-def _chunks(ids: Any, number: int, *, ordered: bool) -> list[Any]:
-    """Divide ids into at most so many chunks, sorted first if `ordered`; return none if they are in no array or list.
-
-    Ids of several columns, a frame, are not divided.
-    """
-    if hasattr(ids, "to_arrow"):
-        ids = ids.to_arrow()
-    ids = ids.to_numpy(zero_copy_only=False) if hasattr(ids, "to_pylist") else ids
-    if isinstance(ids, list) or hasattr(ids, "to_numpy"):
-        ids = np.asarray(ids)
-    is_flat = isinstance(ids, np.ndarray) and ids.ndim == 1 and ids.dtype.kind in "iuOU"
-    if not is_flat or len(ids) < number:
-        return []
-    chunks = np.array_split(np.unique(ids) if ordered else ids, number)
-    return [chunk.tolist() for chunk in chunks]

@@ -24,7 +24,7 @@ from cugraph_ws.contract import choose_engine
 from cugraph_ws.errors import EngineError, InputError, ProgramError
 from cugraph_ws.execution.check_edges import compare_pairs
 from cugraph_ws.execution.check_walks import compare_walks
-from cugraph_ws.execution.dask_frames import is_on_cluster
+from cugraph_ws.execution.dask_frames import refuse_cluster
 from cugraph_ws.execution.options import Options, Plan
 from cugraph_ws.execution.partitioned_loop import PartitionedLoop
 from cugraph_ws.execution.phased_loop import PhasedLoop
@@ -188,10 +188,7 @@ def check(
         raise InputError(
             f"program={shown(program)} is not a program; give a class decorated with @ws.vertex_program"
         )
-    if is_on_cluster(graph):
-        raise InputError(
-            "graph is on a cluster; give a part of its edges, such as edges.head(1000)"
-        )
+    refuse_cluster(graph)
     check_count("max_edges", max_edges, least=1)
     if max_iter is not None:
         check_count("max_iter", max_iter)

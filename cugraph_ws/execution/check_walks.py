@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -50,10 +51,7 @@ def compare_walks(
         if f"engine={engine!r}" in report.declined:
             continue
         name = f"engine={engine!r}" + (", one thread" if threads else "")
-        if threads:
-            with threads_at_most(threads):
-                found = _paths(program, graph, arguments, engine, most)[0]
-        else:
+        with threads_at_most(threads) if threads else nullcontext():
             found = _paths(program, graph, arguments, engine, most)[0]
         report.configurations.append(name)
         for walk, step in np.argwhere((found != expected).T)[:1].tolist():

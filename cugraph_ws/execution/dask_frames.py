@@ -9,12 +9,13 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, cast
 
 from cugraph_ws.arguments import check_columns
+from cugraph_ws.errors import InputError
 from cugraph_ws.execution.keywords import refuse_positions, refuse_unknown, with_own_names
 from cugraph_ws.execution.options import Options, options_of
 from cugraph_ws.frames.base import is_dask_frame, table_if_stream
 from cugraph_ws.runtime.dispatch import provider
 
-__all__ = ["accepts_dask_frames", "is_on_cluster"]
+__all__ = ["accepts_dask_frames", "is_on_cluster", "refuse_cluster"]
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -91,6 +92,19 @@ def is_on_cluster(graph: Any) -> bool:
     graph : Any
     """
     return is_dask_frame(graph) or _is_partitioned(graph)
+
+
+def refuse_cluster(graph: Any) -> None:
+    """Refuse a frame or a graph on a cluster.
+
+    Raises
+    ------
+    InputError
+    """
+    if is_on_cluster(graph):
+        raise InputError(
+            "graph is on a cluster; give a part of its edges, such as edges.head(1000)"
+        )
 
 
 def _is_partitioned(graph: Any) -> bool:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from cugraph_ws.arguments import shown
 from cugraph_ws.errors import InputError
-from cugraph_ws.execution.dask_frames import is_on_cluster
+from cugraph_ws.execution.dask_frames import refuse_cluster
 from cugraph_ws.execution.options import Options, Plan
 from cugraph_ws.execution.run import program_graph
 from cugraph_ws.execution.run_memory import sizes_of
@@ -140,10 +140,7 @@ def explain(
             f"program={shown(program)} is no vertex program; give a class decorated with @ws.vertex_program, "
             "such as one of the programs of phases"
         )
-    if is_on_cluster(graph):
-        raise InputError(
-            "graph is on a cluster; give a part of its edges, such as edges.head(1000)"
-        )
+    refuse_cluster(graph)
     opened = program_graph(
         program, graph, source_column, destination_column, weight_column, directed
     )
