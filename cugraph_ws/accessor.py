@@ -17,6 +17,7 @@ import wrapt
 from cugraph_ws.algorithms import public
 from cugraph_ws.algorithms.registry import ALGORITHMS
 from cugraph_ws.execution.check import CheckReport, check
+from cugraph_ws.execution.explain import Explanation, explain
 from cugraph_ws.execution.loop import Result
 from cugraph_ws.execution.run import run
 from cugraph_ws.frames.types import FrameT
@@ -97,6 +98,7 @@ class EdgeFrameAccessor(Generic[FrameT]):
     run: Callable[..., Result[FrameT]] = _method(run, "graph")
     run_groups: Callable[..., FrameT] = _method(public.run_groups, "edges")
     check: Callable[..., CheckReport] = _method(check, "graph")
+    explain: Callable[..., Explanation] = _method(explain, "graph")
     shortest_path: Callable[..., FrameT] = _method(public.shortest_path, "result")
     layout = method(layout)
     plot = method(plot)
@@ -205,7 +207,7 @@ def register() -> None:
     functions = {name: declared.function for name, declared in ALGORITHMS.items()}
     more: dict[str, Callable[..., Any]] = {"layout": layout, "plot": plot}
     more["shortest_path"] = public.shortest_path
-    more |= {"run": _run_on(run), "check": _run_on(check)}
+    more |= {"run": _run_on(run), "check": _run_on(check), "explain": _run_on(explain)}
     add_methods({**functions, **more})
     wrapt.register_post_import_hook(_register_pandas, "pandas")
     wrapt.register_post_import_hook(_register_polars, "polars")

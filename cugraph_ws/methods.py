@@ -18,6 +18,7 @@ __all__ = ["Graph"]
 
 if TYPE_CHECKING:
     from cugraph_ws.execution.check import CheckReport
+    from cugraph_ws.execution.explain import Explanation
     from cugraph_ws.execution.loop import Result
     from cugraph_ws.frames.types import FrameT
 
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
         run: Callable[..., Result[FrameT]]
         check: Callable[..., CheckReport]
+        explain: Callable[..., Explanation]
         shortest_path: Callable[..., FrameT]
         layout = method(layouts.layout)
         plot = method(plots.plot)

@@ -143,6 +143,7 @@ def test_methods_call_the_functions(graph: Any) -> None:
         graph.run(ws.PageRank, max_iter=3).frame, ws.run(ws.PageRank, graph, max_iter=3).frame
     )
     assert graph.check(ws.SSSP, start="a")
+    assert graph.explain(ws.SSSP, start="a").program == "SSSP"
 
 
 def test_completion_lists_what_is_public(graph: Any) -> None:
