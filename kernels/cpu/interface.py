@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 __all__ = [
+    "AGGREGATES",
     "ANY",
     "CHANGES",
     "CHUNK",
@@ -45,6 +46,7 @@ __all__ = [
     "merge",
     "message",
     "next_edge",
+    "next_values",
     "no_gathered",
     "no_weight",
     "nothing",
@@ -64,6 +66,7 @@ __all__ = [
     "with_notes",
 ]
 
+AGGREGATES = 0  # number of the program's sums over all vertices
 ANY = True  # any message will do: reading may stop at the first one
 CHANGES = True  # only a vertex that has changed can be active
 KEEPS = True  # a vertex without in-edges keeps its state in a dense superstep
@@ -165,6 +168,11 @@ def change(vertex: Any, new: Any) -> float:
 def terms(vertex: Any, values: Any) -> Any:
     """Return the vertex's terms of the program's sums over all vertices."""
     return ()
+
+
+def next_values(values: Any, sums: Any, number: Any) -> Any:
+    """Return the values of a superstep: those of another with other sums and another number."""
+    return values
 
 
 def take_message(inbox: Any, vertex: Any) -> Any:
