@@ -655,6 +655,7 @@ def host_adaptors(program: VertexProgram, types_: Types) -> str:
     return "\n".join([
         *lines,
         f"AGGREGATES = {aggregates}",
+        f"READS_TARGET = {program.reads_target}",
         "@inline\ndef next_values(values, sums, number):",
         f"    return {_tuple(values)}",
     ])  # fmt: skip

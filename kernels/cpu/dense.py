@@ -10,6 +10,7 @@ from cugraph_ws.kernels.cpu.interface import (
     AGGREGATES,
     KEEPS,
     NO_TARGET,
+    READS_TARGET,
     SETTLES,
     change,
     initial,
@@ -216,7 +217,7 @@ def gather_fused(
         if steps > 0:
             sums[0] = sums[1]
         superstep_values = next_values(values, sums[0], values[-1] + steps)
-        if prepared:
+        if not READS_TARGET and prepared:  # where messages read the target, `prepare` has no types
             prepare(0, vertices, edges, state, constants, superstep_values, outbox)
         totals = changes[steps]
         gather(

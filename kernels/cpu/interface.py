@@ -27,6 +27,7 @@ __all__ = [
     "KEEPS",
     "NO_TARGET",
     "ORDERED",
+    "READS_TARGET",
     "ROUNDED",
     "SETTLES",
     "change",
@@ -73,6 +74,7 @@ KEEPS = True  # a vertex without in-edges keeps its state in a dense superstep
 FIELDS = 1  # number of state fields
 ORDERED = False  # whether `order` ranks vertices
 NO_TARGET = 0  # the target in loops that run no program that reads it
+READS_TARGET = False  # whether messages depend on the target
 CHUNK = 128  # weights of a value are added up in chunks of so many, then the chunks' sums are
 ROUNDED = False  # whether total weights depend on the order in which they are added up
 SETTLES = True  # whether `is_settled` says that a state is final
