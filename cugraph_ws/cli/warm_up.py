@@ -125,6 +125,7 @@ INSTEAD: dict[str, dict[str, Any]] = {
     "harmonic_centrality": {"k": 2},
     "heat": {"temperature": 1.0, "fixed": [HUB]},
     "k_truss": {"k": 3},
+    "multi_source_bfs": {"starts": list(range(512))},  # so many that each core has several
     **{key: {"max_level": 2} for key in ("leiden", "louvain")},
     "subgraph": {"vertices": [HUB, 1]},
 }  # fmt: skip
