@@ -491,12 +491,11 @@ def compile_task(package: Any, task: Task) -> None:
     from cugraph_ws.program.phases import Phases, programs_of
 
     program = load_program(task.name)
-    task_arguments = _arguments(program, dict(task.given))
-    shares = program.shares(task_arguments) if isinstance(program, Phases) else [task_arguments]
-    for edges in (None, FEW_EDGES) if task.engine == "cpu" else (None,):
-        with _graph(task, list(program.edges), edges) as graph:
-            for member, share in zip(programs_of(program), shares, strict=True):
-                run(member, graph, engine=task.engine, max_iter=3, **share)
+    with _graph(task, list(program.edges)) as graph:
+        task_arguments = _arguments(program, dict(task.given))
+        shares = program.shares(task_arguments) if isinstance(program, Phases) else [task_arguments]
+        for member, share in zip(programs_of(program), shares, strict=True):
+            run(member, graph, engine=task.engine, max_iter=3, **share)
 
 
 def graph_of(task: Task, edges: int | None = None) -> Any:
