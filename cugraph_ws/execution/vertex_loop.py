@@ -386,6 +386,8 @@ class VertexLoop(Loop):
     def step(self) -> Step:
         """Plan and run the next superstep, or a few fused ones."""
         supersteps_left = 1 << 62 if self.max_iter is None else self.max_iter - self._number
+        if self._repetition is not None:  # it compares all states
+            supersteps_left = 1
         if self._started_between is not None:  # it reads the states of these supersteps
             supersteps_left = min(supersteps_left, self._started_between.supersteps(self._number))
         choice = self._plan.choose(self._counts, self._number, supersteps_left)
