@@ -126,6 +126,11 @@ def hears_silence(program: Any) -> bool:
     )
 
 
+def is_absent(message: Any) -> bool:
+    """Return whether what `compute` returned is that it sends nothing."""
+    return type(message).__name__ == "NoMessage"
+
+
 def run(
     program: Any,
     graph: Graph,
@@ -367,6 +372,7 @@ class _Run:
                 for i, (u, place) in enumerate(self.rows[v])
                 if u in senders
             ]
+            messages = [one for one in messages if not is_absent(one)]
             settled = "settled" in functions and _call(functions["settled"], state=old, p=p)
             if settled or not (messages or hears_silence(program)):
                 continue
@@ -375,7 +381,12 @@ class _Run:
             new = self.at(v, following[v], read[v])
             is_active = any(not _same(*pair) for pair in zip(old, new, strict=True))
             # Where order does not matter, only changed vertices can be active.
-            if "active" in functions and (is_active or not program.asynchronous):
+            # So it is where messages may be absent, and no vertex applies without one.
+            only_changed = program.asynchronous or (
+                "no_message" in functions["compute"].__code__.co_names
+                and not hears_silence(program)
+            )
+            if "active" in functions and (is_active or not only_changed):
                 is_active = bool(_call(functions["active"], old=old, new=new, p=p))
             if is_active:
                 news.add(v)
@@ -383,6 +394,8 @@ class _Run:
 
     def sent(self, message: Any) -> Any:
         """Return a message in which math.inf is an integer where messages are."""
+        if is_absent(message):
+            return message
         kinds = self.message if isinstance(self.message, tuple) else (self.message,)
         parts = message if isinstance(message, tuple) else (message,)
         if any(self.endless) and len(kinds) == len(parts):

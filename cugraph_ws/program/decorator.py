@@ -292,6 +292,11 @@ def vertex_program(cls: type | None = None) -> VertexProgram:
     check_jumps(program)
     _check_settings(program, len(predecessors))
     program.read_sources()
+    if program.selective and program.listing is not None:
+        raise ProgramError(
+            f"{name}.compute ({program.sources['compute'].location}) returns ws.no_message, but lists have the "
+            "messages of all in-neighbours; send a value that gather_list skips"
+        )
     _check_draws(program)
     _check_target(program)
     _check_edge_state(program)

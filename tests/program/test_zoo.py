@@ -13,7 +13,8 @@ import pytest
 import reference
 import zoo
 import zoo_arithmetic  # noqa: F401 - its programs are listed in the zoo
-import zoo_tables  # noqa: F401 - and those of this one
+import zoo_messages  # noqa: F401 - and those of this one
+import zoo_tables  # noqa: F401 - and of this one
 import zoo_trials
 from clusters import workers
 from cuda_cases import set_classes
