@@ -280,6 +280,9 @@ class _Run:
         measures = program.residual is not None and hears_all(program)
         while True:
             converged = not (active or changed) or (tol is not None and residual <= tol)
+            if "until" in program.functions:
+                p = self.with_sums(number, states)
+                converged = converged or bool(_call(program.functions["until"], p=p))
             beyond = measures and number > 0 and not math.isfinite(residual)
             if converged or beyond or (max_iter is not None and number >= max_iter):
                 break
@@ -350,12 +353,7 @@ class _Run:
         program, functions = self.program, self.program.functions
         read = self.of_others(states)
         vertices = [self.at(v, state, read[v]) for v, state in enumerate(states)]
-        without = self.p(superstep=np.int64(number))
-        sums = {
-            name: np.float64(sum(float(_call(function, state=v, p=without)) for v in vertices))
-            for name, function in program.aggregates.items()
-        }
-        p = self.p(superstep=np.int64(number), **sums)
+        p = self.with_sums(number, states)
         senders = set(range(self.graph.n)) if hears_all(program) else active
         following, news = list(states), set()
         for v, old in enumerate(vertices):
@@ -391,6 +389,16 @@ class _Run:
             if is_active:
                 news.add(v)
         return following, news, self.residual(states, following)
+
+    def with_sums(self, number: int, states: list[Any]) -> Any:
+        """Return what functions know as p before a superstep, with aggregates of the states."""
+        without = self.p(superstep=np.int64(number))
+        vertices = [self.at(v, state) for v, state in enumerate(states)]
+        sums = {
+            name: np.float64(sum(float(_call(function, state=v, p=without)) for v in vertices))
+            for name, function in self.program.aggregates.items()
+        }
+        return self.p(superstep=np.int64(number), **sums)
 
     def sent(self, message: Any) -> Any:
         """Return a message in which math.inf is an integer where messages are."""

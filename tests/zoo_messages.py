@@ -1,4 +1,4 @@
-"""Programs whose `compute` sends nothing along some arcs: with each way of gathering messages."""
+"""Programs whose `compute` sends nothing along some arcs, with each way of gathering messages; and that end by a sum."""
 
 from __future__ import annotations
 
@@ -85,6 +85,34 @@ class PaidByTheRich:
 
     def apply(old, gathered):
         return old.x * 0.5 + gathered[0], old.payers + gathered[1]
+
+
+@entry(compiled=True)
+class UntilHalf:
+    """An infection that ends when half of all vertices have it; a count of flags says so."""
+
+    ill: ws.boolean
+    day: ws.int64
+    contributors = "active"
+    combine = sum
+
+    @ws.aggregate
+    def infected(state):
+        return state.ill
+
+    def init(vertex):
+        return vertex == 0, 0
+
+    def until(p):
+        return p.infected * 2 >= p.number_of_vertices
+
+    def compute(src):
+        return src.ill
+
+    def apply(old, gathered, p):
+        return old.ill or gathered > 0, old.day if old.ill else p.superstep + 1
+
+    max_iter = 20
 
 
 @entry(message=(float, int))

@@ -55,6 +55,7 @@ FUNCTIONS = {
     "priority": ("state", "p"),
     "init_edge": ("src", "dst", "edge", "p"),
     "update_edge": ("src", "dst", "edge", "p"),
+    "until": ("p",),
 }
 AGGREGATE = ("state", "p")
 
@@ -280,6 +281,7 @@ def _read_sources(program: VertexProgram) -> None:
             "edge": set(program.edge_fields),
             "p": p - {*program.aggregates},
         },
+        "until": {"p": p},
     }
     for key, function in program.functions.items():
         source = read_function(
