@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import resource
 import signal
 import subprocess
 import sys
@@ -217,9 +216,9 @@ def test_files_that_are_cut_short(tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == ["edges.parquet"]
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="limits of POSIX systems")
 @pytest.mark.parametrize("ids", ["hashed", "text"])
 def test_a_full_disk(ids, tmp_path):
+    resource = pytest.importorskip("resource")  # limits of POSIX systems
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     handled = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, hard))
