@@ -37,6 +37,7 @@ __all__ = ["CALLS", "warm_up_command"]
 
 VERTICES = 1 << 12
 EDGES = 1 << 16
+FEW_EDGES = 64  # besides the hub's: a CPU runs dense supersteps of such a graph in one call
 HUB = 0  # a vertex with an edge to every vertex, and one from every vertex
 FAR = 1  # a vertex with few edges: a search from it has a small frontier and a large one
 COUPLING = [[0.51, 0.49], [0.49, 0.51]]
@@ -124,6 +125,7 @@ INSTEAD: dict[str, dict[str, Any]] = {
     "harmonic_centrality": {"k": 2},
     "heat": {"temperature": 1.0, "fixed": [HUB]},
     "k_truss": {"k": 3},
+    "multi_source_bfs": {"starts": list(range(512))},  # so many that each core has several
     **{key: {"max_level": 2} for key in ("leiden", "louvain")},
     "subgraph": {"vertices": [HUB, 1]},
 }  # fmt: skip
@@ -480,6 +482,9 @@ def compile_task(package: Any, task: Task) -> None:
                     for layout in accelerators.layouts(on_device=False):
                         plan = replace(arguments.get("plan", Plan()), layout=layout)
                         function(graph, **{**arguments, "plan": plan}, engine="cpu")
+        if task.engine == "cpu" and task.name in GATHERING:
+            with graph_of(task, FEW_EDGES) as graph:
+                function(graph, **arguments, engine="cpu")
         return
     from cugraph_ws.cli.run import load_program
     from cugraph_ws.execution.run import run
@@ -493,28 +498,30 @@ def compile_task(package: Any, task: Task) -> None:
             run(member, graph, engine=task.engine, max_iter=3, **share)
 
 
-def graph_of(task: Task) -> Any:
+def graph_of(task: Task, edges: int | None = None) -> Any:
     """Return the graph that a task's function is called with.
 
     Parameters
     ----------
     task : Task
+    edges : int, optional
+        Edges besides the hub's; `EDGES` if not given.
 
     Returns
     -------
     Graph
     """
-    return _graph(task, ["weight"] if task.weights else [])
+    return _graph(task, ["weight"] if task.weights else [], edges)
 
 
-def _graph(task: Task, columns: Sequence[str]) -> Any:
+def _graph(task: Task, columns: Sequence[str], number: int | None = None) -> Any:
     """Return a graph with a hub, and rows of all lengths up to it."""
     import numpy as np
 
     from cugraph_ws.graph.generators import rmat
     from cugraph_ws.graph.graph import Graph
 
-    random = rmat(vertices=VERTICES, edges=EDGES, seed=1, frame=None)
+    random = rmat(vertices=VERTICES, edges=number or EDGES, seed=1, frame=None)
     everyone = np.arange(VERTICES)
     hub = np.full(VERTICES, HUB)
     source = np.concatenate([random["source"], everyone, hub])

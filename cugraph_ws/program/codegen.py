@@ -32,9 +32,9 @@ __all__ = [
     "cache_folder",
     "constants_text",
     "generated_source",
+    "host_adaptors",
     "identity_text",
     "keeps_when_silent",
-    "key_adaptors",
     "loaded_text",
     "loop_text",
     "loops_of",
@@ -368,9 +368,10 @@ def message_text(program: VertexProgram, types_: Types, access: Access) -> str:
     end = None if program.fold is None else program.fold.end
     if end is not None:
         beyond = f"edges[{len(types_.edges) + len(program.edge_state)}]"  # `Executor` reads it
+        sent, when = ("sent[1]", "sent[0] and ") if program.flagged else ("sent", "")
         lines += [
-            f"    if sent < 0 or sent >= {end}:",
-            f"        {access.note(beyond, 'np.int64(sent)')}",
+            f"    if {when}({sent} < 0 or {sent} >= {end}):",
+            f"        {access.note(beyond, f'np.int64({sent})')}",
         ]
     return "\n".join([*lines, message_result(types_, "user_lift(sent)")])
 
@@ -642,10 +643,23 @@ def _list_lines(program: VertexProgram, types_: Types, access: Access) -> list[s
     )
 
 
-def key_adaptors(program: VertexProgram, types_: Types) -> list[str]:
-    """Write the functions that only programs with `ws.mode()` have, on the CPU."""
+def host_adaptors(program: VertexProgram, types_: Types) -> str:
+    """Write what loops on the CPU call and kernels do not: for `ws.mode()`, and for several supersteps in a call."""
     lines = [] if program.listing is None else key_lines(program.listing, types_.message)
-    return ["\n".join(lines)]
+    first, aggregates = len(program.parameters), len(program.aggregates)
+    values = [
+        *[f"values[{place}]" for place in range(first)],
+        *[f"sums[{place}]" for place in range(aggregates)],
+        f"values[{first + aggregates}]",
+        "number",
+    ]
+    return "\n".join([
+        *lines,
+        f"AGGREGATES = {aggregates}",
+        f"READS_TARGET = {program.reads_target}",
+        "@inline\ndef next_values(values, sums, number):",
+        f"    return {_tuple(values)}",
+    ])  # fmt: skip
 
 
 def _named(program: VertexProgram) -> dict[str, str]:
@@ -695,7 +709,7 @@ def generated_source(program: VertexProgram, types_: Types) -> str:
         f'"""Loops of the vertex program {program.name}, generated."""',
         *program_text(program, "from cugraph_ws.kernels.cpu.jit import inline, jit"),
         adaptors(program, types_),
-        *key_adaptors(program, types_),
+        host_adaptors(program, types_),
         *[loop_text(loop) for loop in loops_of(program)],
     ]
     return "\n\n".join(parts) + "\n"
