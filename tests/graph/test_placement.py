@@ -19,6 +19,7 @@ from pyarrow import parquet
 
 import cugraph_ws as ws
 from cugraph_ws.errors import FileError, GraphMemoryError, InputError
+from cugraph_ws.execution.run_memory import sizes_of
 from cugraph_ws.graph import mapped_arcs
 
 VERTICES, EDGES = 3000, 40_000
@@ -290,3 +291,11 @@ def test_a_graph_larger_than_the_memory_of_its_process(tmp_path):
     sums = [str(call(expected).columns[1].to_numpy().sum()) for call in calls]
     assert results.split() == sums
     assert memory == "more than memory"
+
+
+def test_batches_keep_to_the_limit():
+    """As many sources at a time as fit; bits do not depend on it."""
+    frame = frame_of()
+    graph = ws.Graph(frame, placement="disk", memory_limit="2MB")
+    sizes = [sizes_of(each).columns(64, 90) for each in (graph, ws.Graph(frame))]
+    assert 1 < sizes[0] < sizes[1] == 64
