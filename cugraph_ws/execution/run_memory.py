@@ -101,7 +101,7 @@ class GraphSizes(Sizes):
     def columns(self, most: int, each: float, *, rest: float = 0) -> int:
         """Return how many columns by vertex fit; see `columns_that_fit`."""
         return columns_that_fit(
-            self.vertices, most, each, rest=rest, on_device=self.on_device, comm=self.graph.comm
+            self.vertices, most, each, rest=rest, on_device=self.on_device, graph=self.graph
         )
 
 
@@ -188,10 +188,7 @@ def _refuse(
     """
     if graph.whole:
         needed = memory(sizes_of(graph, on_device=on_device))
-        opened: Any = graph
-        limit = getattr(graph, "memory_limit", None)
-        room = None if limit is None or on_device else max(0, limit - opened.nbytes)
-        refuse_beyond_memory(name, needed, on_device=on_device, remedy=remedy, room=room)
+        refuse_beyond_memory(name, needed, on_device=on_device, remedy=remedy, graph=graph)
         return
     together = Sizes(
         vertices=graph.number_of_vertices,
@@ -223,7 +220,7 @@ def refuse_beyond_memory(
     *,
     on_device: bool = False,
     remedy: str = "",
-    room: int | None = None,
+    graph: GraphView | None = None,
 ) -> None:
     """Raise GraphMemoryError if so many bytes are not available beside the graph.
 
@@ -236,18 +233,18 @@ def refuse_beyond_memory(
         Whether it is the GPU's memory.
     remedy : str
         What else the caller can do.
-    room : int, optional
-        Bytes that the graph's `memory_limit` leaves.
+    graph : GraphView, optional
+        Whose `memory_limit` counts.
 
     Raises
     ------
     GraphMemoryError
     """
-    if room is None and _is_small(needed, on_device):
+    limited = not on_device and getattr(graph, "memory_limit", None) is not None
+    if not limited and _is_small(needed, on_device):
         return
-    available = room_for_runs(on_device=on_device)
-    if room is not None:
-        available, remedy = min(available, room), remedy or LIMITED
+    available = room_for_runs(on_device=on_device, graph=graph)
+    remedy = remedy or (LIMITED if limited else "")
     if needed > available:
         memory = " of GPU memory" if on_device else ""
         limit = f", or raise {LIMIT} if that is what is set" if not on_device else ""
@@ -258,7 +255,13 @@ def refuse_beyond_memory(
 
 
 def columns_that_fit(
-    vertices: int, most: int, each: float, *, rest: float = 0, on_device: bool, comm: Any = None
+    vertices: int,
+    most: int,
+    each: float,
+    *,
+    rest: float = 0,
+    on_device: bool,
+    graph: GraphView | None = None,
 ) -> int:
     """Return how many columns by vertex fit in memory: the width of a batch of sources.
 
@@ -272,17 +275,19 @@ def columns_that_fit(
         Bytes of everything else.
     on_device : bool
         Whether in the GPU's memory.
-    comm : Communicator, optional
-        As for `room_for_runs`.
+    graph : GraphView, optional
+        Whose worker or `memory_limit` counts.
 
     Returns
     -------
     int
         At least 1.
     """
-    if _is_small(rest + most * each * vertices, on_device):
+    comm = None if graph is None else graph.comm
+    limited = getattr(graph, "memory_limit", None) is not None
+    if not limited and _is_small(rest + most * each * vertices, on_device):
         return most
-    room = room_for_runs(on_device=on_device, comm=comm) - rest
+    room = room_for_runs(on_device=on_device, comm=comm, graph=graph) - rest
     return max(1, min(most, int(room // max(each * vertices, 1))))
 
 
@@ -312,7 +317,9 @@ def width_of_batch(
     """
     size, comm = max(part.size, 1), part.graph.comm
     kept += row.of(sizes_of(part.graph, on_device=part.on_device))
-    own_width = columns_that_fit(size, most, each, rest=kept, on_device=part.on_device, comm=comm)
+    own_width = columns_that_fit(
+        size, most, each, rest=kept, on_device=part.on_device, graph=part.graph
+    )
     widths: list[int] = comm.allgather(min(own_width, cells // size))
     return max(1, min(widths))
 
@@ -322,7 +329,9 @@ def _is_small(needed: float, on_device: bool) -> bool:
     return needed < SMALL and (on_device or LIMIT not in os.environ)
 
 
-def room_for_runs(*, on_device: bool, comm: Communicator | None = None) -> int:
+def room_for_runs(
+    *, on_device: bool, comm: Communicator | None = None, graph: GraphView | None = None
+) -> int:
     """Return the bytes that a run may take.
 
     Parameters
@@ -331,6 +340,8 @@ def room_for_runs(*, on_device: bool, comm: Communicator | None = None) -> int:
         Whether of the GPU's memory.
     comm : Communicator, optional
         A rank's, whose worker may have a limit of memory.
+    graph : GraphView, optional
+        Which may have a `memory_limit`, for itself and the run.
 
     Returns
     -------
@@ -338,8 +349,13 @@ def room_for_runs(*, on_device: bool, comm: Communicator | None = None) -> int:
     """
     if on_device:
         return device().free_memory()
-    room = None if comm is None else comm.room
-    return available_memory() if room is None else min(room, available_memory())
+    rooms = [available_memory()]
+    if comm is not None and comm.room is not None:
+        rooms.append(comm.room)
+    limit = getattr(graph, "memory_limit", None)
+    if graph is not None and limit is not None:
+        rooms.append(max(0, limit - graph.nbytes))
+    return min(rooms)
 
 
 def program_memory(

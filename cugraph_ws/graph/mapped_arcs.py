@@ -85,7 +85,7 @@ class MappedEdges:
         self._both, self._drop_loops = both, drop_loops
         self._index = index_dtype(numbered.numbering.size)
         self._rows = len(numbered.columns[0])
-        self._in_degrees, self._out_degrees = np.zeros((2, numbered.numbering.size), np.int64)
+        self._in_degrees = np.zeros(numbered.numbering.size, np.int64)
         self.loops, self.first_loop = 0, -1
         for low in range(0, self._rows, self._chunk):
             look()
@@ -100,10 +100,7 @@ class MappedEdges:
             self.first_loop = low + int(is_loop.argmax()) if not self.loops else self.first_loop
             self.loops += found
         rows, _, _ = self._arcs_of(sources, destinations, columns)
-        _count_rows(rows, self._in_degrees)
-        if not self._both:
-            kept = sources[~is_loop] if found and self._drop_loops else sources
-            _count_rows(kept, self._out_degrees)
+        count_rows(rows, rows, 0, _NO_TABLE, False, self._in_degrees, 0, len(rows))
 
     def source(self, row: int) -> int:
         """Return the vertex number of a row's source."""
@@ -150,17 +147,11 @@ class MappedEdges:
         return MappedArcs(
             csc,
             dict(zip(self._values, placed, strict=True)),
-            out_degrees=self._in_degrees if self._both else self._out_degrees,
             both_ways=both_ways,
             directed=not self._both,
             folder=folder,
             limit=self._limit,
         )
-
-
-def _count_rows(rows: Array, counts: npt.NDArray[np.int64]) -> None:
-    """Add how many arcs each row gets; rows may be marked."""
-    count_rows(rows, rows, 0, _NO_TABLE, False, counts, 0, len(rows))
 
 
 def sorted_rows(
@@ -293,7 +284,6 @@ class MappedArcs(Arcs):
     csc : Adjacency
     values : dict of str to ndarray, shape (arcs,)
         The edge columns, in its order.
-    out_degrees : ndarray of int64, shape (vertices,)
     both_ways : int
         Pairs of vertices with edges that were given in both directions.
     directed : bool
@@ -308,7 +298,6 @@ class MappedArcs(Arcs):
         csc: Adjacency,
         values: dict[str, Array],
         *,
-        out_degrees: npt.NDArray[np.int64],
         both_ways: int,
         directed: bool,
         folder: FileFolder,
@@ -317,7 +306,7 @@ class MappedArcs(Arcs):
         super().__init__(csc, {}, directed=directed)
         self._base, self._csc = None, csc
         self._values = {(name, "csc"): array for name, array in values.items()}
-        self._out_degrees, self._both_ways = out_degrees, both_ways
+        self._both_ways = both_ways
         self._folder, self._limit = folder, limit
 
     @property

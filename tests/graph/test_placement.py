@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import resource
 import signal
 import subprocess
 import sys
@@ -20,6 +19,7 @@ from pyarrow import parquet
 
 import cugraph_ws as ws
 from cugraph_ws.errors import FileError, GraphMemoryError, InputError
+from cugraph_ws.execution.run_memory import sizes_of
 from cugraph_ws.graph import mapped_arcs
 
 VERTICES, EDGES = 3000, 40_000
@@ -217,9 +217,9 @@ def test_files_that_are_cut_short(tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == ["edges.parquet"]
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="limits of POSIX systems")
 @pytest.mark.parametrize("ids", ["hashed", "text"])
 def test_a_full_disk(ids, tmp_path):
+    resource = pytest.importorskip("resource")  # limits of POSIX systems
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     handled = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, hard))
@@ -291,3 +291,11 @@ def test_a_graph_larger_than_the_memory_of_its_process(tmp_path):
     sums = [str(call(expected).columns[1].to_numpy().sum()) for call in calls]
     assert results.split() == sums
     assert memory == "more than memory"
+
+
+def test_batches_keep_to_the_limit():
+    """As many sources at a time as fit; bits do not depend on it."""
+    frame = frame_of()
+    graph = ws.Graph(frame, placement="disk", memory_limit="2MB")
+    sizes = [sizes_of(each).columns(64, 90) for each in (graph, ws.Graph(frame))]
+    assert 1 < sizes[0] < sizes[1] == 64
