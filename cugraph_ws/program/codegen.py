@@ -31,10 +31,10 @@ __all__ = [
     "adaptors",
     "cache_folder",
     "constants_text",
+    "cpu_adaptors",
     "generated_source",
     "identity_text",
     "keeps_when_silent",
-    "key_adaptors",
     "loaded_text",
     "loop_text",
     "loops_of",
@@ -43,6 +43,7 @@ __all__ = [
     "message_text",
     "program_text",
     "record_fields",
+    "term_lines",
     "vertex_text",
     "without_interface",
 ]
@@ -521,7 +522,10 @@ def adaptors(
         name: _call(program, name) if name in program.functions else default
         for name, default in (("starts", "True"), ("settled", "False"), ("priority", "0.0"))
     }
-    sums = [f"np.float64({_call(program, name)})" for name in program.aggregates]
+    sums = [
+        f"np.float64({f'bool({_call(program, name)})' if fold == 'any' else _call(program, name)})"
+        for name, fold in zip(program.aggregates, program.aggregate_folds, strict=True)
+    ]
     chosen = {"ANY": program.combine == "any", "ORDERED": "priority" in program.functions}
     lines = [
         *([CONVERSIONS] if program.infinite else []),
@@ -643,10 +647,30 @@ def _list_lines(program: VertexProgram, types_: Types, access: Access) -> list[s
     )
 
 
-def key_adaptors(program: VertexProgram, types_: Types) -> list[str]:
-    """Write the functions that only programs with `ws.mode()` have, on the CPU."""
+def cpu_adaptors(program: VertexProgram, types_: Types) -> list[str]:
+    """Write the functions that only loops on the CPU call: of aggregates, and of programs with `ws.mode()`."""
     lines = [] if program.listing is None else key_lines(program.listing, types_.message)
-    return ["\n".join(lines)]
+    return ["\n".join([*term_lines(program), *lines])]
+
+
+def term_lines(program: VertexProgram) -> list[str]:
+    """Write the functions that fold vertices' terms of the aggregates."""
+    first = {"sum": "0.0", "any": "0.0", "max": "-np.inf", "min": "np.inf"}
+
+    def joined(place: int, fold: str) -> str:
+        one, other = f"first[{place}]", f"second[{place}]"
+        sign = "<" if fold == "min" else ">"
+        return (
+            f"{one} + {other}" if fold == "sum" else f"({other} if {other} {sign} {one} else {one})"
+        )
+
+    folds = program.aggregate_folds
+    return [
+        "@inline\ndef no_terms():",
+        f"    return {_tuple([first[fold] for fold in folds])}",
+        "@inline\ndef add_terms(first, second):",
+        f"    return {_tuple([joined(place, fold) for place, fold in enumerate(folds)])}",
+    ]
 
 
 def _named(program: VertexProgram) -> dict[str, str]:
@@ -696,7 +720,7 @@ def generated_source(program: VertexProgram, types_: Types) -> str:
         f'"""Loops of the vertex program {program.name}, generated."""',
         *program_text(program, "from cugraph_ws.kernels.cpu.jit import inline, jit"),
         adaptors(program, types_),
-        *key_adaptors(program, types_),
+        *cpu_adaptors(program, types_),
         *[loop_text(loop) for loop in loops_of(program)],
     ]
     return "\n\n".join(parts) + "\n"

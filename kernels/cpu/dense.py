@@ -8,6 +8,7 @@ from cugraph_ws.kernels.cpu.interface import (
     KEEPS,
     NO_TARGET,
     SETTLES,
+    add_terms,
     change,
     initial,
     is_active,
@@ -17,6 +18,7 @@ from cugraph_ws.kernels.cpu.interface import (
     load_target,
     merge,
     message,
+    no_terms,
     nothing,
     put,
     put_message,
@@ -174,11 +176,12 @@ def finish(
 
 @jit
 def sum_terms(low: Any, high: Any, state: Any, constants: Any, values: Any, totals: Any) -> None:
-    """Add to `totals` the terms of the vertices [low, high) in the program's sums."""
+    """Store in `totals` the aggregates of the vertices [low, high)."""
+    folded = no_terms()
     for vertex in range(low, high):
-        shares = terms(load(state, constants, vertex), values)
-        for place in range(len(totals)):
-            totals[place] += shares[place]
+        folded = add_terms(folded, terms(load(state, constants, vertex), values))
+    for place in range(len(totals)):
+        totals[place] = folded[place]
 
 
 @jit

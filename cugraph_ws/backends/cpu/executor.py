@@ -24,6 +24,7 @@ from cugraph_ws.contract import (
     Counts,
     Entry,
     HostGathersOfRun,
+    folded_terms,
 )
 from cugraph_ws.errors import InputError
 from cugraph_ws.graph.arcs import Order
@@ -215,7 +216,7 @@ class CpuExecutor:
         if not self._gathered:
             counts.active, counts.arcs = self._frontier.count()
             counts.waiting = self._queues.waiting if self._queues is not None else 0
-        counts.sums = self._sum_terms()
+        counts.sums, counts.folds = self._sum_terms(), self._context.bound.program.aggregate_folds
         counts.beyond = sum(int(one[0]) for one in self._beyond)
         return counts
 
@@ -234,8 +235,7 @@ class CpuExecutor:
         ]
         with running(context.bound.program):
             context.run(context.loops.sum_terms, tasks)
-        shares: npt.NDArray[np.float64] = totals.sum(axis=0)
-        return shares
+        return folded_terms(list(totals), context.bound.program.aggregate_folds)
 
     def _gather(self) -> Counts:
         """Gather: every vertex reads all of its in-neighbours."""
