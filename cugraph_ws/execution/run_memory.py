@@ -65,7 +65,6 @@ __all__ = [
     "refuse_run",
     "room_for_runs",
     "sizes_of",
-    "width_of_batch",
 ]
 
 SMALL = 1 << 24  # bytes that every machine has: a query would take as long as a small search
@@ -289,39 +288,6 @@ def columns_that_fit(
         return most
     room = room_for_runs(on_device=on_device, comm=comm, graph=graph) - rest
     return max(1, min(most, int(room // max(each * vertices, 1))))
-
-
-def width_of_batch(
-    part: Any, most: int, each: float, cells: int, row: Row, *, kept: float = 0
-) -> int:
-    """Return how many sources a batch has, so that it fits in memory on all ranks; collective.
-
-    Parameters
-    ----------
-    part : Part
-    most : int
-        Most sources.
-    each : float
-        Bytes of a batch by vertex and source.
-    cells : int
-        Most entries of a matrix by vertex and source.
-    row : Row
-        What a run takes beside its batches.
-    kept : float
-        Bytes of results of earlier batches.
-
-    Returns
-    -------
-    int
-        At least 1.
-    """
-    size, comm = max(part.size, 1), part.graph.comm
-    kept += row.of(sizes_of(part.graph, on_device=part.on_device))
-    own_width = columns_that_fit(
-        size, most, each, rest=kept, on_device=part.on_device, graph=part.graph
-    )
-    widths: list[int] = comm.allgather(min(own_width, cells // size))
-    return max(1, min(widths))
 
 
 def _is_small(needed: float, on_device: bool) -> bool:

@@ -24,6 +24,7 @@ from cugraph_ws.graph.duplicates import Merge
 from cugraph_ws.graph.footprints import IdShape, check_memory, estimate_of_build
 from cugraph_ws.graph.mapped_arcs import MappedEdges
 from cugraph_ws.graph.numbering import NewArray, Numbered, number_rows
+from cugraph_ws.graph.self_loops import refuse_loops, refuse_or_drop_loops
 from cugraph_ws.graph.vertices import Vertices, id_columns
 from cugraph_ws.runtime.dispatch import provider
 from cugraph_ws.runtime.mapped_files import FileFolder
@@ -42,7 +43,6 @@ __all__ = [
     "named_columns",
     "read_edges",
     "read_ends",
-    "refuse_loops",
     "refuse_repeated",
     "weight_column",
 ]
@@ -313,7 +313,7 @@ def read_edges(
     kind = frame.kind_like(sources[0])
     loops = None
     if self_loops != "keep" and folder is None:
-        loops = _refuse_or_drop_loops(numbered, values, self_loops, numbered_vertices)
+        loops = refuse_or_drop_loops(numbered, values, self_loops, numbered_vertices)
     if consume:
         frame.release(used)
     del frame
@@ -419,47 +419,6 @@ def read_ends(
         parts.append(values)
     rows = len(frame) + (0 if extra is None else len(extra))
     return types, parts, 8 * rows + (1 << 20)
-
-
-def _refuse_or_drop_loops(
-    numbered: Numbered, values: dict[str, Array], policy: Loops, vertices: Vertices
-) -> int:
-    """Apply a policy on self-loops to columns and values, in place; return their number."""
-    sources, destinations = numbered.columns[:2]
-    no_loop = sources != destinations
-    loops = len(no_loop) - int(np.count_nonzero(no_loop))
-    if not loops:
-        return 0
-    if policy == "error":
-        row = int(np.argmin(no_loop))
-        refuse_loops(row, vertices.describe(int(numbered.numbers(0)[row])), loops)
-    numbered.columns[:2] = [sources[no_loop], destinations[no_loop]]
-    for name in values:
-        values[name] = values[name][no_loop]
-    return loops
-
-
-def refuse_loops(row: int, vertex: str, loops: int) -> NoReturn:
-    """Raise InputError for self-loops.
-
-    Parameters
-    ----------
-    row : int
-        The row of the first self-loop.
-    vertex : str
-        Its vertex, as errors show it.
-    loops : int
-        Number of self-loops.
-
-    Raises
-    ------
-    InputError
-        Always.
-    """
-    raise InputError(
-        f"self_loops='error': row {row} joins {vertex} to itself, and {loops - 1} more rows "
-        f"are self-loops; choose 'keep' or 'drop'"
-    )
 
 
 def refuse_repeated(surplus: int, edge: str) -> NoReturn:

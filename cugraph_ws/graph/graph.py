@@ -35,6 +35,7 @@ from cugraph_ws.graph.edges import (
     Columns,
     Duplicates,
     Loops,
+    ReadEdges,
     check_duplicates,
     named_columns,
     read_edges,
@@ -48,6 +49,8 @@ from cugraph_ws.graph.view import GraphView
 from cugraph_ws.runtime.arrays import as_host
 from cugraph_ws.runtime.communicator import SingleRank, WantedLinks
 from cugraph_ws.runtime.dispatch import provider
+from cugraph_ws.runtime.mapped_files import FileFolder
+from cugraph_ws.runtime.memory import available_memory
 from cugraph_ws.suggestions import did_you_mean
 
 if TYPE_CHECKING:
@@ -212,20 +215,22 @@ class Graph(GraphView[FrameT], GraphMethods[FrameT]):
         check_columns(source, destination, weight, directed, attributes)
         check_flag("consume", consume)
         begun = time.perf_counter()
-        placed = Placement(placement, memory_limit, folder)
-        rows = placed.rows(edges)
+        is_usual = placement == "memory" and memory_limit is None and folder is None
+        placed = None if is_usual else Placement(placement, memory_limit, folder)
+        rows = None if placed is None else placed.rows(edges)
         given: Any = table_if_stream(edges) if rows is None else rows.no_rows
         vertices = table_if_stream(vertices)
         weight = weight_column(given, weight, source, destination)
         names, carried = named_columns(source, destination, weight, attributes)
         check_duplicates(duplicates, carried)
-        if rows is not None:
+        if placed is not None and rows is not None:
             ids = [(name, end) for end, of in zip(ENDS, names, strict=True) for name in of]
             columns = [(name, "weight" if name == weight else "attributes") for name in carried]
             given = placed.table(rows, ids, columns)
         del edges, rows
-        read = placed.build(
-            lambda files: read_edges(
+
+        def read_in(files: FileFolder | None) -> ReadEdges:
+            return read_edges(
                 given,
                 *names,
                 carried,
@@ -235,11 +240,12 @@ class Graph(GraphView[FrameT], GraphMethods[FrameT]):
                 self_loops=self_loops,
                 duplicates=duplicates,
                 consume=consume,
-                room=placed.room,
+                room=available_memory() if placed is None else placed.room,
                 folder=files,
             )
-        )
-        self.memory_limit = placed.limit
+
+        read = read_in(None) if placed is None else placed.build(read_in)
+        self.memory_limit = None if placed is None else placed.limit
         size = read.vertices.size
         super().__init__(
             SingleRank(), np.array([0, size]), read.kind, read.vertices, names, carried,

@@ -31,8 +31,8 @@ __all__ = [
     "adaptors",
     "cache_folder",
     "constants_text",
+    "cpu_adaptors",
     "generated_source",
-    "host_adaptors",
     "identity_text",
     "keeps_when_silent",
     "loaded_text",
@@ -43,6 +43,7 @@ __all__ = [
     "message_text",
     "program_text",
     "record_fields",
+    "term_lines",
     "vertex_text",
     "without_interface",
 ]
@@ -521,7 +522,10 @@ def adaptors(
         name: _call(program, name) if name in program.functions else default
         for name, default in (("starts", "True"), ("settled", "False"), ("priority", "0.0"))
     }
-    sums = [f"np.float64({_call(program, name)})" for name in program.aggregates]
+    sums = [
+        f"np.float64({f'bool({_call(program, name)})' if fold == 'any' else _call(program, name)})"
+        for name, fold in zip(program.aggregates, program.aggregate_folds, strict=True)
+    ]
     chosen = {"ANY": program.combine == "any", "ORDERED": "priority" in program.functions}
     lines = [
         *([CONVERSIONS] if program.infinite else []),
@@ -643,9 +647,14 @@ def _list_lines(program: VertexProgram, types_: Types, access: Access) -> list[s
     )
 
 
-def host_adaptors(program: VertexProgram, types_: Types) -> str:
-    """Write what loops on the CPU call and kernels do not: for `ws.mode()`, and for several supersteps in a call."""
+def cpu_adaptors(program: VertexProgram, types_: Types) -> list[str]:
+    """Write what only loops on the CPU use: of aggregates, several supersteps in a call, and `ws.mode()`."""
     lines = [] if program.listing is None else key_lines(program.listing, types_.message)
+    return ["\n".join([*term_lines(program), *_value_lines(program), *lines])]
+
+
+def _value_lines(program: VertexProgram) -> list[str]:
+    """Write what supersteps that follow each other in one call need."""
     first, aggregates = len(program.parameters), len(program.aggregates)
     values = [
         *[f"values[{place}]" for place in range(first)],
@@ -653,13 +662,32 @@ def host_adaptors(program: VertexProgram, types_: Types) -> str:
         f"values[{first + aggregates}]",
         "number",
     ]
-    return "\n".join([
-        *lines,
+    return [
         f"AGGREGATES = {aggregates}",
         f"READS_TARGET = {program.reads_target}",
         "@inline\ndef next_values(values, sums, number):",
         f"    return {_tuple(values)}",
-    ])  # fmt: skip
+    ]
+
+
+def term_lines(program: VertexProgram) -> list[str]:
+    """Write the functions that fold vertices' terms of the aggregates."""
+    first = {"sum": "0.0", "any": "0.0", "max": "-np.inf", "min": "np.inf"}
+
+    def joined(place: int, fold: str) -> str:
+        one, other = f"first[{place}]", f"second[{place}]"
+        sign = "<" if fold == "min" else ">"
+        return (
+            f"{one} + {other}" if fold == "sum" else f"({other} if {other} {sign} {one} else {one})"
+        )
+
+    folds = program.aggregate_folds
+    return [
+        "@inline\ndef no_terms():",
+        f"    return {_tuple([first[fold] for fold in folds])}",
+        "@inline\ndef add_terms(first, second):",
+        f"    return {_tuple([joined(place, fold) for place, fold in enumerate(folds)])}",
+    ]
 
 
 def _named(program: VertexProgram) -> dict[str, str]:
@@ -709,7 +737,7 @@ def generated_source(program: VertexProgram, types_: Types) -> str:
         f'"""Loops of the vertex program {program.name}, generated."""',
         *program_text(program, "from cugraph_ws.kernels.cpu.jit import inline, jit"),
         adaptors(program, types_),
-        host_adaptors(program, types_),
+        *cpu_adaptors(program, types_),
         *[loop_text(loop) for loop in loops_of(program)],
     ]
     return "\n\n".join(parts) + "\n"

@@ -177,6 +177,16 @@ def next_values(values: Any, sums: Any, number: Any) -> Any:
     return values
 
 
+def no_terms() -> Any:
+    """Return the terms of no vertices."""
+    return ()
+
+
+def add_terms(first: Any, second: Any) -> Any:
+    """Fold two vertices' terms of the aggregates."""
+    return ()
+
+
 def take_message(inbox: Any, vertex: Any) -> Any:
     """Return the message in a vertex's inbox."""
     return inbox[0][vertex]

@@ -29,9 +29,9 @@ from cugraph_ws.graph.edges import (
     Loops,
     ReadEdges,
     read_ends,
-    refuse_loops,
     refuse_repeated,
 )
+from cugraph_ws.graph.self_loops import refuse_loops
 from cugraph_ws.runtime.arrays import count_true, read_scalars
 from cugraph_ws.runtime.device import device
 
