@@ -126,6 +126,11 @@ def hears_silence(program: Any) -> bool:
     )
 
 
+def is_absent(message: Any) -> bool:
+    """Return whether what `compute` returned is that it sends nothing."""
+    return type(message).__name__ == "NoMessage"
+
+
 def run(
     program: Any,
     graph: Graph,
@@ -275,6 +280,9 @@ class _Run:
         measures = program.residual is not None and hears_all(program)
         while True:
             converged = not (active or changed) or (tol is not None and residual <= tol)
+            if "until" in program.functions:
+                p = self.with_sums(number, states)
+                converged = converged or bool(_call(program.functions["until"], p=p))
             beyond = measures and number > 0 and not math.isfinite(residual)
             if converged or beyond or (max_iter is not None and number >= max_iter):
                 break
@@ -345,12 +353,7 @@ class _Run:
         program, functions = self.program, self.program.functions
         read = self.of_others(states)
         vertices = [self.at(v, state, read[v]) for v, state in enumerate(states)]
-        without = self.p(superstep=np.int64(number))
-        sums = {
-            name: np.float64(sum(float(_call(function, state=v, p=without)) for v in vertices))
-            for name, function in program.aggregates.items()
-        }
-        p = self.p(superstep=np.int64(number), **sums)
+        p = self.with_sums(number, states)
         senders = set(range(self.graph.n)) if hears_all(program) else active
         following, news = list(states), set()
         for v, old in enumerate(vertices):
@@ -367,6 +370,7 @@ class _Run:
                 for i, (u, place) in enumerate(self.rows[v])
                 if u in senders
             ]
+            messages = [one for one in messages if not is_absent(one)]
             settled = "settled" in functions and _call(functions["settled"], state=old, p=p)
             if settled or not (messages or hears_silence(program)):
                 continue
@@ -375,14 +379,31 @@ class _Run:
             new = self.at(v, following[v], read[v])
             is_active = any(not _same(*pair) for pair in zip(old, new, strict=True))
             # Where order does not matter, only changed vertices can be active.
-            if "active" in functions and (is_active or not program.asynchronous):
+            # So it is where messages may be absent, and no vertex applies without one.
+            only_changed = program.asynchronous or (
+                "no_message" in functions["compute"].__code__.co_names
+                and not hears_silence(program)
+            )
+            if "active" in functions and (is_active or not only_changed):
                 is_active = bool(_call(functions["active"], old=old, new=new, p=p))
             if is_active:
                 news.add(v)
         return following, news, self.residual(states, following)
 
+    def with_sums(self, number: int, states: list[Any]) -> Any:
+        """Return what functions know as p before a superstep, with aggregates of the states."""
+        without = self.p(superstep=np.int64(number))
+        vertices = [self.at(v, state) for v, state in enumerate(states)]
+        sums = {
+            name: np.float64(sum(float(_call(function, state=v, p=without)) for v in vertices))
+            for name, function in self.program.aggregates.items()
+        }
+        return self.p(superstep=np.int64(number), **sums)
+
     def sent(self, message: Any) -> Any:
         """Return a message in which math.inf is an integer where messages are."""
+        if is_absent(message):
+            return message
         kinds = self.message if isinstance(self.message, tuple) else (self.message,)
         parts = message if isinstance(message, tuple) else (message,)
         if any(self.endless) and len(kinds) == len(parts):

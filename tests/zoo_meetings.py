@@ -24,6 +24,7 @@ HYPOTHESES: dict[str, Entry] = {}  # by the beginning of the reason that is give
 SIGNATURES = {
     "init": "vertex, p, own", "compute": "src, edge, p", "apply": "old, gathered, p", "active": "old, new, p",
     "starts": "state, p", "settled": "state, p", "priority": "state, p", "update_edge": "src, dst, edge, p",
+    "until": "p",
 }  # fmt: skip
 EDGES = {
     "weight": "ws.float64",

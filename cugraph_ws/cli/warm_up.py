@@ -125,7 +125,6 @@ INSTEAD: dict[str, dict[str, Any]] = {
     "harmonic_centrality": {"k": 2},
     "heat": {"temperature": 1.0, "fixed": [HUB]},
     "k_truss": {"k": 3},
-    "multi_source_bfs": {"starts": list(range(512))},  # so many that each core has several
     **{key: {"max_level": 2} for key in ("leiden", "louvain")},
     "subgraph": {"vertices": [HUB, 1]},
 }  # fmt: skip
@@ -152,6 +151,8 @@ def arguments_of(name: str, graph: Any) -> dict[str, Any]:
     arguments = declared.arguments(ids)
     if name in SIDES:
         arguments[SIDES[name]] = ids[::2]
+    if name == "multi_source_bfs":
+        arguments["starts"] = ids[:512]  # so many that each core has several
     if name == "belief_propagation":
         arguments = _beliefs(graph)  # in the memory of the graph
     if "tol" in inspect.signature(declared.function).parameters:
@@ -491,12 +492,11 @@ def compile_task(package: Any, task: Task) -> None:
     from cugraph_ws.program.phases import Phases, programs_of
 
     program = load_program(task.name)
-    task_arguments = _arguments(program, dict(task.given))
-    shares = program.shares(task_arguments) if isinstance(program, Phases) else [task_arguments]
-    for edges in (None, FEW_EDGES) if task.engine == "cpu" else (None,):
-        with _graph(task, list(program.edges), edges) as graph:
-            for member, share in zip(programs_of(program), shares, strict=True):
-                run(member, graph, engine=task.engine, max_iter=3, **share)
+    with _graph(task, list(program.edges)) as graph:
+        task_arguments = _arguments(program, dict(task.given))
+        shares = program.shares(task_arguments) if isinstance(program, Phases) else [task_arguments]
+        for member, share in zip(programs_of(program), shares, strict=True):
+            run(member, graph, engine=task.engine, max_iter=3, **share)
 
 
 def graph_of(task: Task, edges: int | None = None) -> Any:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import copy
 import logging
 import math
-from collections.abc import Mapping, Sequence
+from collections import namedtuple
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import Any
@@ -45,6 +46,7 @@ from cugraph_ws.program.infinity import STORED
 from cugraph_ws.program.lists import beyond_list
 from cugraph_ws.program.phases import Phases
 from cugraph_ws.program.randomness import SEED, seed_of_phase
+from cugraph_ws.program.typed import typed_function
 from cugraph_ws.program.vertex_program import VertexProgram
 from cugraph_ws.runtime.arrays import as_host
 from cugraph_ws.runtime.dispatch import provider
@@ -114,6 +116,7 @@ class VertexLoop(Loop):
         self._measured = False
         self._number = 0
         self._repetition: Repetition | None = None
+        self._until: Callable[..., Any] | None = None
         self._jumps: Jumps | None = None
         self._between = self._steps_in_between()
         self._started_between: StartedBetweenSupersteps | None = None
@@ -147,12 +150,26 @@ class VertexLoop(Loop):
 
     @property
     def converged(self) -> bool:
-        """Whether no vertex is active any more, or the residual is within `tol`."""
+        """Whether no vertex is active any more, the residual is within `tol`, or the program's `until` is true."""
         if self.diverged:
             return False
         if self._counts.active == 0 and self._counts.waiting == 0:
             return True
-        return self.tol is not None and self._residual <= self.tol
+        if self.tol is not None and self._residual <= self.tol:
+            return True
+        return "until" in self._program.functions and self._is_until()
+
+    def _is_until(self) -> bool:
+        """Return what the program's `until` says of the aggregates before the next superstep."""
+        program = self.bound.program
+        if self._until is None:
+            self._until = typed_function(program.sources["until"], program.name)
+        p = namedtuple("Parameters", program.parameter_names)  # type: ignore[misc]
+        counts = map(np.int64, (self._graph.number_of_vertices, self._number))
+        values = p(*self.bound.values, *map(np.float64, self._counts.sums), *counts)
+        asked = [values] * len(program.sources["until"].parameters)
+        with self._errors():
+            return bool(self._until(*asked))
 
     @property
     def diverged(self) -> bool:
@@ -386,8 +403,9 @@ class VertexLoop(Loop):
     def step(self) -> Step:
         """Plan and run the next superstep, or a few fused ones."""
         supersteps_left = 1 << 62 if self.max_iter is None else self.max_iter - self._number
-        if self._repetition is not None:  # it compares all states
-            supersteps_left = 1
+        # All states are compared, or the host asks for the end.
+        if self._repetition is not None or "until" in self._program.functions:
+            supersteps_left = min(supersteps_left, 1)
         if self._started_between is not None:  # it reads the states of these supersteps
             supersteps_left = min(supersteps_left, self._started_between.supersteps(self._number))
         choice = self._plan.choose(self._counts, self._number, supersteps_left)

@@ -42,6 +42,7 @@ from cugraph_ws.program.declarations import (
 from cugraph_ws.program.inference import CompileError, Inference, infer, infer_messages
 from cugraph_ws.program.infinity import STORED, Kinds, saturated
 from cugraph_ws.program.jumps import jump_kind
+from cugraph_ws.program.no_message import only_messages, with_messages
 from cugraph_ws.program.order import (
     Facts,
     goes_by_levels,
@@ -239,6 +240,11 @@ def bind(
         for value, declared in zip(values, program.parameters.values(), strict=True)
         if isinstance(declared, Parameter)
     )
+    sample = _Sample(graph, constants, columns, kinds, missing, values)
+    if program.selective and program.fold is None:
+        parameters = tuple(value.dtype.name for value in values)
+        types = (state, kinds, constant_kinds, parameters)
+        program = _selected(program, types, sample, plain=plain)
     key = (state, kinds, missing, constant_kinds, uniform, telling, plain)
     known = tuple(
         value.item() if isinstance(declared, Parameter) else None
@@ -248,7 +254,6 @@ def bind(
     facts = Facts(state, constant_kinds, bounds, known, phase)
     typed = bound_before(program, key, graph)
     if typed is None:
-        sample = _Sample(graph, constants, columns, kinds, missing, values)
         typed = _typed(program, sample, facts, uniform, plain=plain)
         _warn_of_senders(program, graph)
     keep_bound(program, key, graph, typed)
@@ -314,8 +319,11 @@ def _typed(
     type_names = (facts.state, sample.kinds, facts.constants, parameters)
     program = saturated(declared_program, Kinds(*type_names))
     if program.fold is not None:
-        message_types = _inferred(infer_messages, program, *type_names, sample=sample, plain=plain)
+        sending = only_messages(program) if program.selective else program
+        message_types = _inferred(infer_messages, sending, *type_names, sample=sample, plain=plain)
         program = lowered(program, message_types.message, is_tuple=message_types.tuple_message)
+        if program.selective:
+            program = with_messages(program, message_types)
     inferred = _inferred(infer, program, *type_names, sample=sample, plain=plain)
     types = Types(
         state=facts.state,
@@ -335,6 +343,20 @@ def _typed(
     proved = why_not_proved(declared_program, facts) is None
     _doubt(program, facts.state, inferred, sample, proved=proved)
     return program, types, prepares, never_nan
+
+
+def _selected(
+    program: VertexProgram, kinds: tuple[tuple[str, ...], ...], sample: _Sample, *, plain: bool
+) -> VertexProgram:
+    """Return a program without a fold that returns `ws.no_message` as one that always returns a message."""
+
+    def make() -> VertexProgram:
+        sending = saturated(only_messages(program), Kinds(*kinds))
+        types = _inferred(infer_messages, sending, *kinds, sample=sample, plain=plain)
+        return with_messages(program, types)
+
+    selected: VertexProgram = program.memory.recall(("messages", kinds), make)
+    return selected
 
 
 def _edge_bounds(
@@ -449,7 +471,7 @@ def _doubt(
     proved: bool,
 ) -> None:
     """Warn if a trial shows that a combine, or a declaration, is not what it should be; collective."""
-    custom = program.combine == "custom" and program.fold is None
+    custom = program.combine == "custom" and program.fold is None and not program.flagged
     unproved = program.asynchronous and not proved
     if program.jumps or program.aggregates or not (custom or unproved):
         return  # what jumps and aggregates read is known between supersteps only

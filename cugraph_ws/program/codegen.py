@@ -368,9 +368,10 @@ def message_text(program: VertexProgram, types_: Types, access: Access) -> str:
     end = None if program.fold is None else program.fold.end
     if end is not None:
         beyond = f"edges[{len(types_.edges) + len(program.edge_state)}]"  # `Executor` reads it
+        sent, when = ("sent[1]", "sent[0] and ") if program.flagged else ("sent", "")
         lines += [
-            f"    if sent < 0 or sent >= {end}:",
-            f"        {access.note(beyond, 'np.int64(sent)')}",
+            f"    if {when}({sent} < 0 or {sent} >= {end}):",
+            f"        {access.note(beyond, f'np.int64({sent})')}",
         ]
     return "\n".join([*lines, message_result(types_, "user_lift(sent)")])
 

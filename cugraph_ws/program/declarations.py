@@ -56,6 +56,7 @@ __all__ = [
     "integer_id",
     "like",
     "neighbour_count",
+    "no_message",
     "nullable",
     "optional_vertex_set",
     "out_degree",
@@ -271,7 +272,16 @@ Declaration = (
     | Jump
 )
 
+
+class NoMessage:
+    """What `compute` returns along an arc on which it sends nothing."""
+
+    def __repr__(self) -> str:
+        return "ws.no_message"
+
+
 floating = Floating()
+no_message: Any = NoMessage()
 
 if TYPE_CHECKING:
     # Type checkers need an annotation to be a type; in functions the value can have any type.

@@ -292,6 +292,12 @@ def vertex_program(cls: type | None = None) -> VertexProgram:
     check_jumps(program)
     _check_settings(program, len(predecessors))
     program.read_sources()
+    if program.selective and program.listing is not None:
+        raise ProgramError(
+            f"{name}.compute ({program.sources['compute'].location}) returns ws.no_message, but lists have the "
+            "messages of all in-neighbours; send a value that gather_list skips"
+        )
+    _check_until(program)
     _check_draws(program)
     _check_target(program)
     _check_edge_state(program)
@@ -645,6 +651,23 @@ def _check_listing(program: VertexProgram, listing: Listing) -> None:
             f"{program.name} sets in_place = True, but {listing!r} reads the states after the previous "
             "superstep; leave it out"
         )
+
+
+def _check_until(program: VertexProgram) -> None:
+    """Refuse an `until` that reads no aggregate, or where supersteps are not counted."""
+    if "until" not in program.functions:
+        return
+    until = program.sources["until"]
+    if not set(program.aggregates) & until.attributes.get("p", set()):
+        raise ProgramError(
+            f"{program.name}.until ({until.location}) reads no aggregate; mark a function with @ws.aggregate and "
+            "read p.<its name>, or set max_iter"
+        )
+    for name in ("asynchronous", "in_place"):
+        if getattr(program, name):
+            raise ProgramError(
+                f"{program.name}.until ({until.location}) is asked after each superstep; leave out {name} = True"
+            )
 
 
 def _check_target(program: VertexProgram) -> None:

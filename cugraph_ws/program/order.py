@@ -113,6 +113,27 @@ def goes_by_levels(program: VertexProgram, facts: Facts) -> bool:
     return levels
 
 
+def keeps_at_identity(program: VertexProgram) -> bool:
+    """Return whether the identity of `combine` plainly changes no vertex and makes none active.
+
+    Parameters
+    ----------
+    program : VertexProgram
+        Its messages may be of any type.
+    """
+    if not program.idempotent or len(program.state) != 1 or program.edge_state:
+        return False
+    field = next(iter(program.state))
+    picks = program.combine != "any" or as_expression(
+        function_of(program, "apply").node.body
+    ).__class__ in (ast.BoolOp, ast.BinOp)
+    return (
+        picks
+        and _keeps_the_better(program, field)
+        and _tells_change(program, field, program.combine)
+    )
+
+
 def says_whether_changed(program: VertexProgram) -> bool:
     """Return whether `active` plainly says what holds without it: that the state has changed.
 

@@ -22,11 +22,19 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from cugraph_ws.errors import ProgramError
+from cugraph_ws.program.declarations import no_message
 from cugraph_ws.program.randomness import DRAWING, FUNCTIONS, is_draw, misuse, with_draws
 from cugraph_ws.program.tables import CELL, Table, entry_of, table_of
 from cugraph_ws.runtime.parsing import parse
 
-__all__ = ["FunctionSource", "class_names", "draws", "plain_function", "read_function"]
+__all__ = [
+    "NO_MESSAGE",
+    "FunctionSource",
+    "class_names",
+    "draws",
+    "plain_function",
+    "read_function",
+]
 
 BUILTINS = {
     "abs", "bool", "divmod", "float", "int", "len", "max", "min", "pow", "range", "round",
@@ -34,6 +42,7 @@ BUILTINS = {
 MODULES = {math: "math", np: "np"}
 NUMBERS = (bool, int, float, np.generic)
 DRAWN: dict[str, Any] = {function.__name__: function for function in FUNCTIONS.values()}
+NO_MESSAGE = "ws_no_message"  # `ws.no_message` in the text of `compute`
 OF_GRAPHS = ("in_degree", "in_weight", "neighbour_count", "out_degree", "out_weight")
 DECLARED_BY = {"edge": "ws.edge", "p": "ws.parameter"}  # by parameter of a function
 
@@ -197,6 +206,7 @@ def read_function(
     used = reader.check_attributes(node, parameters, attributes or {})
     helpers: dict[Any, FunctionSource] = {}
     body = reader.resolve(node, helpers)
+    reader.refuse_unsent(body)
     body.name = name
     text = "\n\n".join([*(helper.text for helper in helpers.values()), ast.unparse(body)])
     if "ws_cell(" in text and CELL not in text:
@@ -681,7 +691,7 @@ class _Reader:
         if module not in MODULES:
             value = getattr(module, node.attr, None)
             self.capture(node.value.id, value, node.attr)
-            constant = _literal(value)
+            constant = self.unsent(node) if value is no_message else _literal(value)
             if constant is None:
                 self.refuse_table(node)
                 self.fail(
@@ -712,7 +722,7 @@ class _Reader:
             self.fail(node, f"`{node.id}` is not defined")
         value = self.outer[node.id]
         self.capture(node.id, value)
-        constant = _literal(value)
+        constant = self.unsent(node) if value is no_message else _literal(value)
         if constant is not None:
             return constant
         value = getattr(value, "py_func", value)  # a function that is already compiled by Numba
@@ -723,6 +733,31 @@ class _Reader:
             if called and getattr(module, called, None) is value:
                 return ast.Attribute(ast.Name(module_name, ast.Load()), called, ast.Load())
         return self.refuse_outer(node, node.id, value)
+
+    def unsent(self, node: ast.expr) -> ast.expr:
+        """Write `ws.no_message`, which only `compute` returns."""
+        if self.new_name != "user_compute":
+            self.fail(
+                node,
+                f"uses `{ast.unparse(node)}`, which only compute of a vertex program returns, itself; return it there",
+            )
+        return ast.Name(NO_MESSAGE, ast.Load())
+
+    def refuse_unsent(self, function: ast.FunctionDef) -> None:
+        """Refuse a `ws.no_message` that is not returned, and a function that returns nothing else."""
+        returned = [node.value for node in ast.walk(function) if isinstance(node, ast.Return)]
+        ends = [node for node in returned if node is not None]
+        for node in ends:
+            if isinstance(node, ast.IfExp):
+                ends += [node.body, node.orelse]
+        unsent = [node for node in ends if isinstance(node, ast.Name) and node.id == NO_MESSAGE]
+        for part in ast.walk(function):
+            if isinstance(part, ast.Name) and part.id == NO_MESSAGE and part not in unsent:
+                self.fail(part, "computes with `ws.no_message`; return it, or a message")
+        if unsent and not any(
+            node not in unsent for node in ends if not isinstance(node, ast.IfExp)
+        ):
+            self.fail(function, "returns ws.no_message only; return a message on some path")
 
     def refuse_outer(self, node: ast.expr, name: str, value: Any) -> NoReturn:
         """Refuse an outer name whose value no function can use."""

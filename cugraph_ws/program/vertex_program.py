@@ -31,7 +31,7 @@ from cugraph_ws.program.linear import Linear
 from cugraph_ws.program.lists import Listing, check_list_uses
 from cugraph_ws.program.randomness import DRAWING, NUMBER, SEED
 from cugraph_ws.program.snapshot import Memory, Snapshot
-from cugraph_ws.program.source import FunctionSource, draws, read_function
+from cugraph_ws.program.source import NO_MESSAGE, FunctionSource, draws, read_function
 
 __all__ = [
     "AGGREGATE",
@@ -55,6 +55,7 @@ FUNCTIONS = {
     "priority": ("state", "p"),
     "init_edge": ("src", "dst", "edge", "p"),
     "update_edge": ("src", "dst", "edge", "p"),
+    "until": ("p",),
 }
 AGGREGATE = ("state", "p")
 
@@ -128,6 +129,8 @@ class VertexProgram(Snapshot):
         The same for each part of a message.
     for_integers : VertexProgram or None
         The program with the same fields that runs in its place if all its edge attributes are integers.
+    flagged : bool
+        Whether a message begins with whether it was sent; see `cugraph_ws.program.no_message`.
     """
 
     name: str
@@ -158,6 +161,7 @@ class VertexProgram(Snapshot):
     infinite: tuple[bool, ...] = ()
     infinite_message: tuple[bool, ...] = ()
     for_integers: VertexProgram | None = None
+    flagged: bool = False
 
     def read_sources(self) -> None:
         """Read and check the source of every function."""
@@ -200,6 +204,11 @@ class VertexProgram(Snapshot):
             for source in self.sources.values()
             for read in source.attributes.values()
         )
+
+    @property
+    def selective(self) -> bool:
+        """Whether `compute` returns `ws.no_message` on some path."""
+        return NO_MESSAGE in self.sources["compute"].text
 
     @property
     def draws(self) -> bool:
@@ -272,6 +281,7 @@ def _read_sources(program: VertexProgram) -> None:
             "edge": set(program.edge_fields),
             "p": p - {*program.aggregates},
         },
+        "until": {"p": p},
     }
     for key, function in program.functions.items():
         source = read_function(

@@ -204,7 +204,7 @@ def gather_fused(
     """Run dense supersteps of all vertices in one thread, until the run has converged; return how many.
 
     The first reads the first of `states`, two tuples of arrays, and writes the second; then they take turns.
-    `sums`, of shape (2, aggregates), has the program's sums before the first superstep in its first row; its rows
+    `sums`, of shape (2, aggregates), has the program's sums before the first superstep, then zeros; its rows
     become the sums before the last superstep and after it.  `changes` has a row for the totals of each superstep,
     which `gather` describes.  The run has converged if nothing is active, or if the change `norm` of these is at
     most `tolerance`; it has diverged if that is not finite.  Without a residual, `norm` is 0.
@@ -215,7 +215,9 @@ def gather_fused(
     goes_on = True
     while goes_on and steps < len(changes):
         if steps > 0:
-            sums[0] = sums[1]
+            for place in range(AGGREGATES):  # assignments of slices take Numba seconds to compile
+                sums[0, place] = sums[1, place]
+                sums[1, place] = 0.0
         superstep_values = next_values(values, sums[0], values[-1] + steps)
         if not READS_TARGET and prepared:  # where messages read the target, `prepare` has no types
             prepare(0, vertices, edges, state, constants, superstep_values, outbox)
@@ -225,13 +227,11 @@ def gather_fused(
             superstep_values, prepared, outbox, totals,
         )  # fmt: skip
         if AGGREGATES:
-            sums[1] = 0.0
             sum_terms(0, vertices, fresh, constants, superstep_values, sums[1])
         state, fresh = fresh, state
         steps += 1
-        goes_on = totals[0] > 0
-        if norm > 0 and (totals[norm] <= tolerance or not np.isfinite(totals[norm])):
-            goes_on = False
+        residual = totals[norm]
+        goes_on = totals[0] > 0 and (norm == 0 or tolerance < residual < np.inf)  # false for NaN
     return steps
 
 

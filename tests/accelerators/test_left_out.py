@@ -63,7 +63,7 @@ def always(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let accelerators step in on small graphs too."""
     for name in ("LEAST_ARCS", "NEAR", "THIN", "NEW_LINES"):
         monkeypatch.setattr(gathers, name, 0)
-    monkeypatch.setattr(executor, "SMALL_WORK", 0)
+    monkeypatch.setattr(executor, "SMALL_WORK", 0)  # or supersteps would run in one call, over rows
     monkeypatch.setattr(tiling, "BLOCK_BITS", 3)
     monkeypatch.setattr(arc_shards, "SHARED", 96)
     monkeypatch.setattr(arc_shards, "BLOCK", 32)

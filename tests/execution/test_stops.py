@@ -420,9 +420,8 @@ def test_a_superstep_that_is_abandoned_leaves_the_state_before_it(
     monkeypatch.setattr(Context, "pieces", lambda self, work: 5)
     with build(SHAPES["rmat"]) as graph:
         ends = [ws.run(Rank, graph, engine=engine, max_iter=n, tol=None).frame for n in range(4)]
-        one_by_one = ws.Plan(fused=False)
         for number in range(2, 14):
             ending_at(number, "timeout", monkeypatch)
-            result = ws.run(Rank, graph, engine=engine, max_iter=9, tol=None, plan=one_by_one)
+            result = ws.run(Rank, graph, engine=engine, max_iter=9, tol=None)
             assert result.stopped == "timeout"
             np.testing.assert_array_equal(result.frame, ends[result.iterations])
