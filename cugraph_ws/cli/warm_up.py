@@ -125,7 +125,6 @@ INSTEAD: dict[str, dict[str, Any]] = {
     "harmonic_centrality": {"k": 2},
     "heat": {"temperature": 1.0, "fixed": [HUB]},
     "k_truss": {"k": 3},
-    "multi_source_bfs": {"starts": list(range(512))},  # so many that each core has several
     **{key: {"max_level": 2} for key in ("leiden", "louvain")},
     "subgraph": {"vertices": [HUB, 1]},
 }  # fmt: skip
@@ -152,6 +151,8 @@ def arguments_of(name: str, graph: Any) -> dict[str, Any]:
     arguments = declared.arguments(ids)
     if name in SIDES:
         arguments[SIDES[name]] = ids[::2]
+    if name == "multi_source_bfs":
+        arguments["starts"] = ids[:512]  # so many that each core has several
     if name == "belief_propagation":
         arguments = _beliefs(graph)  # in the memory of the graph
     if "tol" in inspect.signature(declared.function).parameters:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from cugraph_ws.frames.base import Masked, VertexNumbers
 from cugraph_ws.kernels.cpu.word_searches import write_levels
 from cugraph_ws.partition.part import Part
+from cugraph_ws.program.infinity import STORED
 from cugraph_ws.runtime.looks import look
 from cugraph_ws.runtime.threads import cut_evenly, number_of_threads, parallel, serial
 
@@ -99,6 +100,7 @@ class Searches:
         predecessor: npt.NDArray[np.int64],
     ) -> int:
         """Search from at most 64 starts in one thread; return the arcs read."""
+        unreached = STORED[distance.dtype.name]
         csr, csc, size = self._part.csr, self._part.csc, self._part.owned
         reached, front, fresh = np.zeros((3, size), np.int64)
         np.bitwise_or.at(front, numbers, np.int64(1) << np.arange(len(numbers)))
@@ -106,7 +108,7 @@ class Searches:
         starts = np.unique(numbers)
         frontier[: len(starts)] = starts
         reached[starts] = front[starts]
-        distance[:] = -1
+        distance[:] = unreached
         distance[np.arange(len(numbers)), numbers] = 0
         limit = size if self._search.limit is None else self._search.limit
         sizes, limits = np.array([len(starts), 0, 0]), np.array([limit, ARCS_A_CALL])
@@ -119,7 +121,7 @@ class Searches:
                     following, sizes, limits, distance, predecessor,
                 )  # fmt: skip
             read += int(sizes[2])
-        np.greater_equal(distance, 0, out=valid)
+        np.less(distance, unreached, out=valid)
         return read
 
     def _one(
