@@ -21,7 +21,7 @@ from cugraph_ws.frames.values import read_numbers
 from cugraph_ws.graph.adjacency import EdgeList
 from cugraph_ws.graph.arcs import Arcs
 from cugraph_ws.graph.duplicates import Merge
-from cugraph_ws.graph.footprints import IdShape, check_memory, estimate_of_build
+from cugraph_ws.graph.footprints import IN_MEMORY, ON_DISK, IdShape, check_memory, estimate_of_build
 from cugraph_ws.graph.mapped_arcs import MappedEdges
 from cugraph_ws.graph.numbering import NewArray, Numbered, number_rows
 from cugraph_ws.graph.self_loops import refuse_loops, refuse_or_drop_loops
@@ -286,11 +286,12 @@ def read_edges(
         return read
     in_memory = len(frame) if folder is None else 0
     width = 4 * len(carried)  # every number takes at least four bytes
-    check_memory(estimate_of_build(in_memory, 0, [], both=both, value_bytes=width), room)
+    remedy = f"give placement='disk', {IN_MEMORY}" if folder is None else ON_DISK
+    check_memory(estimate_of_build(in_memory, 0, [], both=both, value_bytes=width), room, remedy)
 
     def watch(shape: IdShape) -> None:
         least = estimate_of_build(in_memory, shape.distinct, [shape], both=both, value_bytes=width)
-        check_memory(least, room)
+        check_memory(least, room, remedy)
 
     types, parts, dense_up_to = read_ends(frame, sources, destinations, extra)
     new: NewArray = np.empty if folder is None else folder.filled
@@ -307,6 +308,7 @@ def read_edges(
             value_bytes=sum(array.itemsize for array in values.values()),
         ),
         room,
+        remedy,
     )
     if extra is not None:
         numbered_vertices.keep_attributes(extra, numbered.numbers(2).astype(np.int64))

@@ -35,7 +35,9 @@ from cugraph_ws.runtime.memory import available_memory, format_bytes
 from cugraph_ws.runtime.threads import number_of_threads
 
 __all__ = [
+    "IN_MEMORY",
     "LISTED",
+    "ON_DISK",
     "Build",
     "Bytes",
     "IdShape",
@@ -50,6 +52,8 @@ __all__ = [
     "shape_of_ids",
 ]
 
+IN_MEMORY = "leave out weight= and attributes=, release the input with consume=True, or use a larger machine"
+ON_DISK = "vertices are in memory also with placement='disk': allow more by memory_limit=, or use a larger machine"
 _OFFSET = 8
 _A_ROW = 40  # bytes of temporaries per row of a hashed block
 LISTED = 1 << 20  # most arcs that a GPU lists at a time; see `algorithms/neighbourhood.py`
@@ -264,7 +268,9 @@ def estimate_of_build(
     )
 
 
-def check_memory(estimate: MemoryEstimate, available: int | None = None) -> None:
+def check_memory(
+    estimate: MemoryEstimate, available: int | None = None, remedy: str = IN_MEMORY
+) -> None:
     """Raise GraphMemoryError if a graph would not fit.
 
     Parameters
@@ -272,6 +278,8 @@ def check_memory(estimate: MemoryEstimate, available: int | None = None) -> None
     estimate : MemoryEstimate
     available : int, optional
         Bytes that were available before the build began; by default those available now.
+    remedy : str
+        What the caller can do.
 
     Raises
     ------
@@ -283,8 +291,7 @@ def check_memory(estimate: MemoryEstimate, available: int | None = None) -> None
     if estimate.peak > available:
         raise GraphMemoryError(
             f"the graph needs {format_bytes(estimate.peak)} while it is built and "
-            f"{format_bytes(available)} are available ({estimate}); leave out weight= and "
-            f"attributes=, release the input with consume=True, or use a larger machine"
+            f"{format_bytes(available)} are available ({estimate}); {remedy}"
         )
 
 

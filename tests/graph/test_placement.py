@@ -172,6 +172,11 @@ def test_runs_keep_to_the_limit():
         ({"memory_limit": 0}, "memory_limit=0"),
         ({"placement": "disk", "duplicates": "sum"}, "duplicates='sum' is for graphs in memory"),
         ({"placement": "disk", "memory_limit": "100KB"}, r"memory_limit: 3,000 vertices and a row"),
+        (
+            {"placement": "disk", "memory_limit": "1KB"},
+            r"are available .*vertices are in memory also",
+        ),
+        ({"memory_limit": "100KB"}, r"are available .*give placement='disk', leave out weight="),
         ({"placement": "disk", "source": "from"}, r"source='from': edges has no such column"),
     ],
 )
