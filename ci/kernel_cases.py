@@ -564,11 +564,12 @@ def _edge_programs() -> list[Case]:
 
 
 def _walks() -> list[Case]:
-    """Return runs of the library's walks, by weights of every type."""
+    """Return runs of the library's walks, by weights of every type, and a sample of neighbours."""
     edges = random_edges(8, 16, seed=5)
     frame = pd.DataFrame({"source": edges.source, "destination": edges.destination})
     walks = {"starts": None, "length": 2, "engine": "cuda"}
-    return [
+    sample = {"starts": [0], "fanouts": [2], "engine": "cuda"}
+    return [("", partial(ws.neighbor_sample, frame, **sample))] + [
         ("", partial(function, given, **walks))
         for function in (ws.random_walks, ws.node2vec_walks)
         for given in (frame, *(frame.assign(weight=edges.weight.astype(kind)) for kind in NUMBERS))

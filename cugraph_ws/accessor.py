@@ -150,6 +150,7 @@ class EdgeFrameAccessor(Generic[FrameT]):
     modularity = method(public.modularity)
     multi_source_bfs = method(public.multi_source_bfs)
     multi_source_sssp = method(public.multi_source_sssp)
+    neighbor_sample = method(public.neighbor_sample)
     neural_network = method(public.neural_network)
     node2vec_walks = method(public.node2vec_walks)
     overlap = method(public.overlap)

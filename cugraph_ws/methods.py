@@ -87,6 +87,7 @@ if TYPE_CHECKING:
         modularity = method(public.modularity)
         multi_source_bfs = method(public.multi_source_bfs)
         multi_source_sssp = method(public.multi_source_sssp)
+        neighbor_sample = method(public.neighbor_sample)
         neural_network = method(public.neural_network)
         node2vec_walks = method(public.node2vec_walks)
         overlap = method(public.overlap)

@@ -366,6 +366,10 @@ CASES: dict[str, Case] = {
         lambda ws, g, given, o: ws.neural_network(g, given, **o),
         input=column("activation"), edges="acyclic",
     ),
+    "neighbor_sample": Case(
+        lambda ws, g, _, o: ws.neighbor_sample(g, first(g, 64) * 1000, [3, 3], batches=range(64_000), **o),
+        lambda ws, _: ws.NeighborSample(range(64_000), [3, 3], range(64_000)), decided=True,
+    ),
     "node2vec_walks": Case(
         lambda ws, g, _, o: ws.node2vec_walks(g, first(g, 64), 80, 0.5, 2.0, **o), sources=64
     ),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from operator import length_hint
-from typing import Any, Unpack
+from typing import Any, Unpack, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -67,6 +67,8 @@ class Search:
         Maximum number of supersteps of each search.
     plain : bool
         Whether the program runs as plain Python.
+    by_hops : bool
+        Whether it is `BFS`.
     begin : callable
         Takes a vertex number and a maximum number of threads (None for all cores); returns the
         search from that vertex as a started `VertexLoop`.
@@ -75,6 +77,7 @@ class Search:
     bound: BoundProgram
     limit: int | None
     plain: bool
+    by_hops: bool
     begin: Callable[[int, int | None], VertexLoop]
 
 
@@ -226,7 +229,8 @@ class MultiSource(Loop):
         plain = self._engine == "python"
         first = int(self._numbers[0]) if len(self._numbers) else -1
         bound = bind(self._program.current(), self._graph, self._arguments(first), plain=plain)
-        return Search(bound, self._limit, plain, self._begin)
+        by_hops = _are_alike(self._program, cast(VertexProgram, BFS))
+        return Search(bound, self._limit, plain, by_hops, self._begin)
 
     def _begin(self, number: int, threads: int | None) -> VertexLoop:
         """Return the started search from a vertex."""

@@ -25,6 +25,7 @@ from cugraph_ws.algorithms.louvain import *
 from cugraph_ws.algorithms.matching import *
 from cugraph_ws.algorithms.modularity import *
 from cugraph_ws.algorithms.multi_source import *
+from cugraph_ws.algorithms.neighbor_sample import *
 from cugraph_ws.algorithms.neural_network import *
 from cugraph_ws.algorithms.pagerank import *
 from cugraph_ws.algorithms.paths import *

@@ -26,6 +26,7 @@ from cugraph_ws.algorithms.leiden import Leiden
 from cugraph_ws.algorithms.louvain import Louvain
 from cugraph_ws.algorithms.matching import MaximalBipartiteMatching
 from cugraph_ws.algorithms.multi_source import MultiSource
+from cugraph_ws.algorithms.neighbor_sample import NeighborSample
 from cugraph_ws.algorithms.personalized_pagerank import PersonalizedPageRank
 from cugraph_ws.algorithms.random_walks import node2vec, uniform, weighted, weighted_node2vec
 from cugraph_ws.algorithms.registry import ALGORITHMS
@@ -107,6 +108,7 @@ FUNCTIONS: dict[str, Callable[[int], Any]] = {
     "modularity": lambda _: SimpleNamespace(memory=community_memory),
     "multi_source_bfs": lambda count: MultiSource(BFS, "start", range(count)),
     "multi_source_sssp": lambda count: MultiSource(SSSP, "start", range(count)),
+    "neighbor_sample": lambda count: NeighborSample(range(count)),
     "node2vec_walks": lambda count: _walks_of_kinds(node2vec, weighted_node2vec, count),
     "overlap": lambda _: Similarity("overlap"),
     "personalized_pagerank": lambda count: PersonalizedPageRank(range(count)),

@@ -129,6 +129,9 @@ def _options(declared: Algorithm, name: str, parameter: inspect.Parameter) -> It
         yield click.option(f"{word}/--no-{word[2:]}", default=True, help=text)
     elif parameter.annotation == "bool":
         yield click.option(word, is_flag=True, help=text)
+    elif parameter.annotation == "Sequence[int]":
+        word, text = word.removesuffix("s"), f"{text}  Can be repeated."
+        yield click.option(word, name, type=int, multiple=True, required=True, help=text)
     elif name == "degree_type":
         kinds = click.Choice(["both", "in", "out"])
         yield click.option(word, type=kinds, default=default, show_default=True, help=text)

@@ -37,6 +37,7 @@ __all__ = ["CALLS", "warm_up_command"]
 
 VERTICES = 1 << 12
 EDGES = 1 << 16
+FEW_EDGES = 64  # besides the hub's: a CPU runs dense supersteps of such a graph in one call
 HUB = 0  # a vertex with an edge to every vertex, and one from every vertex
 FAR = 1  # a vertex with few edges: a search from it has a small frontier and a large one
 COUPLING = [[0.51, 0.49], [0.49, 0.51]]
@@ -150,6 +151,8 @@ def arguments_of(name: str, graph: Any) -> dict[str, Any]:
     arguments = declared.arguments(ids)
     if name in SIDES:
         arguments[SIDES[name]] = ids[::2]
+    if name == "multi_source_bfs":
+        arguments["starts"] = ids[:512]  # so many that each core has several
     if name == "belief_propagation":
         arguments = _beliefs(graph)  # in the memory of the graph
     if "tol" in inspect.signature(declared.function).parameters:
@@ -480,6 +483,9 @@ def compile_task(package: Any, task: Task) -> None:
                     for layout in accelerators.layouts(on_device=False):
                         plan = replace(arguments.get("plan", Plan()), layout=layout)
                         function(graph, **{**arguments, "plan": plan}, engine="cpu")
+        if task.engine == "cpu" and task.name in GATHERING:
+            with graph_of(task, FEW_EDGES) as graph:
+                function(graph, **arguments, engine="cpu")
         return
     from cugraph_ws.cli.run import load_program
     from cugraph_ws.execution.run import run
@@ -493,28 +499,30 @@ def compile_task(package: Any, task: Task) -> None:
             run(member, graph, engine=task.engine, max_iter=3, **share)
 
 
-def graph_of(task: Task) -> Any:
+def graph_of(task: Task, edges: int | None = None) -> Any:
     """Return the graph that a task's function is called with.
 
     Parameters
     ----------
     task : Task
+    edges : int, optional
+        Edges besides the hub's; `EDGES` if not given.
 
     Returns
     -------
     Graph
     """
-    return _graph(task, ["weight"] if task.weights else [])
+    return _graph(task, ["weight"] if task.weights else [], edges)
 
 
-def _graph(task: Task, columns: Sequence[str]) -> Any:
+def _graph(task: Task, columns: Sequence[str], number: int | None = None) -> Any:
     """Return a graph with a hub, and rows of all lengths up to it."""
     import numpy as np
 
     from cugraph_ws.graph.generators import rmat
     from cugraph_ws.graph.graph import Graph
 
-    random = rmat(vertices=VERTICES, edges=EDGES, seed=1, frame=None)
+    random = rmat(vertices=VERTICES, edges=number or EDGES, seed=1, frame=None)
     everyone = np.arange(VERTICES)
     hub = np.full(VERTICES, HUB)
     source = np.concatenate([random["source"], everyone, hub])

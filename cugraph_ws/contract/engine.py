@@ -85,7 +85,7 @@ class Choice:
         in-neighbours.  `push`: active vertices update their out-neighbours.  `scatter`: through
         inboxes, each message once.  `fused`: either of the two for several supersteps in one call.
     supersteps : int
-        Maximum number of supersteps in a fused call.
+        Maximum number of supersteps in a call, of those that gather or are fused.
     number : int
         Number of the superstep, from 0; programs read it as `p.superstep`.
     arcs : int

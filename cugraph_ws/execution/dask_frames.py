@@ -133,7 +133,12 @@ def _columns(frame: Any, arguments: Mapping[str, Any]) -> dict[str, Any]:
     destination = column("destination_column", "destination")
     weight = column("weight_column", "weight")
     check_columns(source, destination, weight, arguments["directed"])
-    carried: tuple[str, ...] = ()
+    named = arguments.get("attributes", ())
+    listed = [named] if isinstance(named, str) else [*named]
+    time = arguments.get("time")
+    carried = tuple(
+        name for name in dict.fromkeys([*listed, time]) if name is not None and name != weight
+    )
     if "program" in arguments:
         from cugraph_ws.program.conventions import columns_read
 

@@ -73,6 +73,7 @@ VALUES_BY_TEXT = 150  # bytes of a vertex while its values are found by its text
 MARGIN = 1.05  # allocators round up, and small arrays are not counted
 NOTHING_GIVEN: Mapping[str, Any] = MappingProxyType({})
 REMEDY = "close other graphs, use directed=False where edges go both ways, or a larger machine"
+LIMITED = "give the graph a larger memory_limit="
 ON_RANKS = "close other graphs, use more workers, or give them more memory (memory_limit=)"
 
 
@@ -125,6 +126,7 @@ def sizes_of(graph: GraphView, *, on_device: bool = False) -> GraphSizes:
         weighted=graph.weight is not None,
         id_bytes=opened._vertices.numbering.nbytes / max(1, graph.owned) or 8,
         has_csr=bool(getattr(opened._arcs, "has_csr", False)) and not on_device,
+        mapped=bool(getattr(opened._arcs, "mapped_bytes", 0)) and not on_device,
         on_device=on_device,
         framed=graph.device_resident or not on_device,
         graph=graph,
@@ -186,7 +188,10 @@ def _refuse(
     """
     if graph.whole:
         needed = memory(sizes_of(graph, on_device=on_device))
-        refuse_beyond_memory(name, needed, on_device=on_device, remedy=remedy)
+        opened: Any = graph
+        limit = getattr(graph, "memory_limit", None)
+        room = None if limit is None or on_device else max(0, limit - opened.nbytes)
+        refuse_beyond_memory(name, needed, on_device=on_device, remedy=remedy, room=room)
         return
     together = Sizes(
         vertices=graph.number_of_vertices,
@@ -213,7 +218,12 @@ def _refuse(
 
 
 def refuse_beyond_memory(
-    name: str, needed: float, *, on_device: bool = False, remedy: str = ""
+    name: str,
+    needed: float,
+    *,
+    on_device: bool = False,
+    remedy: str = "",
+    room: int | None = None,
 ) -> None:
     """Raise GraphMemoryError if so many bytes are not available beside the graph.
 
@@ -226,14 +236,18 @@ def refuse_beyond_memory(
         Whether it is the GPU's memory.
     remedy : str
         What else the caller can do.
+    room : int, optional
+        Bytes that the graph's `memory_limit` leaves.
 
     Raises
     ------
     GraphMemoryError
     """
-    if _is_small(needed, on_device):
+    if room is None and _is_small(needed, on_device):
         return
     available = room_for_runs(on_device=on_device)
+    if room is not None:
+        available, remedy = min(available, room), remedy or LIMITED
     if needed > available:
         memory = " of GPU memory" if on_device else ""
         limit = f", or raise {LIMIT} if that is what is set" if not on_device else ""
@@ -367,7 +381,7 @@ def program_memory(
     read = [name for name in program.edges if name != "weight" or sizes.weighted]
     csr = 0.0  # and the edge columns in its order
     if sizes.directed and ("active" in program.functions or ("out_weight" in sums and read)):
-        csr = sizes.csr + 8 * len(read) * arcs
+        csr = 0 if sizes.mapped else sizes.csr + 8 * len(read) * arcs
     more = 0.0
     if not sizes.on_device:  # kernels on the GPU cast what they read
         orders = 2 if csr and "active" in program.functions else 1
@@ -385,7 +399,7 @@ def program_memory(
     by_arc = 2 * edge_state_bytes + 22 + 4 * each if edge_state_bytes else 0
     summing = 0.0
     if sizes.weighted and {"in_weight", "out_weight"} & set(sums):
-        summing = 24 * vertices + 8 * arcs + csr  # before there is a state
+        summing = 24 * vertices + 8 * arcs * (not sizes.mapped) + csr  # before there is a state
     looked_up = 0.0
     if sizes.wide_ids and any(map(_must_be_given, program.constants.values())):
         looked_up = VALUES_BY_TEXT * vertices  # before there is a state

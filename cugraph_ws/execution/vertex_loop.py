@@ -403,7 +403,8 @@ class VertexLoop(Loop):
     def step(self) -> Step:
         """Plan and run the next superstep, or a few fused ones."""
         supersteps_left = 1 << 62 if self.max_iter is None else self.max_iter - self._number
-        if "until" in self._program.functions:  # which the host asks
+        # All states are compared, or the host asks for the end.
+        if self._repetition is not None or "until" in self._program.functions:
             supersteps_left = min(supersteps_left, 1)
         if self._started_between is not None:  # it reads the states of these supersteps
             supersteps_left = min(supersteps_left, self._started_between.supersteps(self._number))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,7 +13,16 @@ from cugraph_ws.errors import FileError
 from cugraph_ws.runtime.memory import available_memory, check_room
 from cugraph_ws.runtime.paths import arrow_path
 
-__all__ = ["ARROW", "PARQUET", "Folder", "begins_with", "open_folder", "read_arrow", "read_parquet"]
+__all__ = [
+    "ARROW",
+    "PARQUET",
+    "Folder",
+    "begins_with",
+    "open_folder",
+    "parquet_batches",
+    "read_arrow",
+    "read_parquet",
+]
 
 PARQUET = b"PAR1"
 ARROW = b"ARROW1"
@@ -134,7 +143,7 @@ def read_parquet(folder: Folder) -> pa.Table:
     GraphMemoryError
         If the rows would not fit in memory.
     """
-    from pyarrow import dataset, parquet
+    from pyarrow import parquet
 
     room, needed, text = available_memory(), 0, False
     for file in folder.files:
@@ -145,23 +154,38 @@ def read_parquet(folder: Folder) -> pa.Table:
         text = text or 0 in widths
     if folder.path.is_file() and not text:
         return parquet.read_table(arrow_path(folder.path))
+    if not text:
+        return _dataset(folder).to_table()
+    # The size of texts in memory is only known after reading.
+    return _collected(parquet_batches(folder, BATCH), folder.path, room, folder.schema)
+
+
+def parquet_batches(
+    folder: Folder, rows: int, columns: Sequence[str] | None = None
+) -> Iterator[pa.RecordBatch]:
+    """Return Parquet files in batches of at most so many rows; a row group is in memory at a time."""
+    batches: Iterator[pa.RecordBatch] = _dataset(folder).to_batches(
+        columns, batch_size=rows, batch_readahead=1, fragment_readahead=1
+    )
+    return batches
+
+
+def _dataset(folder: Folder) -> Any:
+    """Return the files as a dataset of Arrow's."""
+    from pyarrow import dataset
+
     partitioning = {}
     if folder.path.is_dir():
         partitioning = {
             "partitioning": dataset.partitioning(flavor="hive"),
             "partition_base_dir": arrow_path(folder.path),
         }
-    rows = dataset.dataset(
+    return dataset.dataset(
         [arrow_path(file) for file in folder.files],
         schema=folder.schema,
         format="parquet",
         **partitioning,
     )
-    if not text:
-        return rows.to_table()
-    # The size of texts in memory is only known after reading.
-    batches = rows.to_batches(batch_size=BATCH, batch_readahead=1, fragment_readahead=1)
-    return _collected(batches, folder.path, room, folder.schema)
 
 
 def read_arrow(path: Path) -> pa.Table:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ __all__ = ["cast_numbers", "is_one_number", "number_for_all", "read_numbers"]
 
 Array = Any  # NumPy's or CuPy's
 _INT64_MAX = np.iinfo(np.int64).max
+_BLOCK = 1 << 20  # rows
 
 
 def read_numbers(column: Column, *, finite: bool = False) -> Any:
@@ -40,13 +42,13 @@ def read_numbers(column: Column, *, finite: bool = False) -> Any:
     """
     xp, values = array_module(column.on_device), _numeric(column)
     if values.dtype.kind == "f":
-        row = _first(~xp.isfinite(values) if finite else xp.isnan(values))
+        row = _first_of(values, lambda some: ~xp.isfinite(some) if finite else xp.isnan(some))
         if row is not None:
             _refuse_nan(column, values)
             raise _unfit(column, values, row, "; finite values are needed")
         return values.astype(np.float64 if values.dtype.itemsize == 8 else np.float32, copy=False)
     if values.dtype == np.uint64:
-        row = _first(values > np.uint64(_INT64_MAX))
+        row = _first_of(values, lambda some: some > np.uint64(_INT64_MAX))
         if row is not None:
             why = f", above int64's {_INT64_MAX}; cast the column to float64"
             raise _unfit(column, values, row, why)
@@ -122,6 +124,16 @@ def _numeric(column: Column) -> Array:
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind):
         column.refuse_nulls()
     raise InputError(f"{column} holds {kind}; numbers are needed: cast the column to float64")
+
+
+def _first_of(values: Array, unfit: Callable[[Array], Array]) -> int | None:
+    """Return the first row that is unfit, or None; flags are made for a block of rows on the host at a time."""
+    step = _BLOCK if isinstance(values, np.ndarray) else max(1, len(values))
+    for low in range(0, len(values), step):
+        row = _first(unfit(values[low : low + step]))
+        if row is not None:
+            return low + row
+    return None
 
 
 def _first(flags: Array) -> int | None:

@@ -100,10 +100,13 @@ class Adjacency:
         Vertex numbers of the neighbours, ascending in every row; parallel edges in input order.
         During the build of an undirected graph, ~v stands for a neighbour v if the edge was given
         in the other direction: see `strip_marks`.
+    mapped : bool
+        Whether `indices` is in a file, and may be larger than memory.
     """
 
     offsets: npt.NDArray[np.int64]
     indices: Array
+    mapped: bool = False
 
     @property
     def number_of_arcs(self) -> int:

@@ -127,6 +127,11 @@ class Arcs:
         return self.csc.degrees if incoming else self.out_degrees
 
     @property
+    def mapped_bytes(self) -> int:
+        """Bytes of arcs in files: none."""
+        return 0
+
+    @property
     def nbytes(self) -> int:
         """Bytes of everything that is held now."""
         adjacencies = [

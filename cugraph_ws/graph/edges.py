@@ -22,10 +22,11 @@ from cugraph_ws.graph.adjacency import EdgeList
 from cugraph_ws.graph.arcs import Arcs
 from cugraph_ws.graph.duplicates import Merge
 from cugraph_ws.graph.footprints import IdShape, check_memory, estimate_of_build
-from cugraph_ws.graph.numbering import Numbered, number_rows
+from cugraph_ws.graph.mapped_arcs import MappedEdges
+from cugraph_ws.graph.numbering import NewArray, Numbered, number_rows
 from cugraph_ws.graph.vertices import Vertices, id_columns
 from cugraph_ws.runtime.dispatch import provider
-from cugraph_ws.runtime.memory import available_memory
+from cugraph_ws.runtime.mapped_files import FileFolder
 
 __all__ = [
     "AUTO",
@@ -255,13 +256,20 @@ def read_edges(
     self_loops: Loops,
     duplicates: Duplicates | Mapping[str, Merge],
     consume: bool,
+    room: int,
+    folder: FileFolder | None = None,
 ) -> ReadEdges:
-    """Check an edge frame, number its vertices and group its edges; see `Graph`."""
+    """Check an edge frame, number its vertices and group its edges; see `Graph`.
+
+    `room` is the bytes that it may take; with `folder`, arcs are in files there.
+    """
     used = [*sources, *destinations, *carried]
     frame = open_frame(edges, "edges", on_device=True, columns=used)
     extra = None
     if vertices is not None:
         extra = open_frame(vertices, "vertices", on_device=frame.on_device)
+    if folder is not None:
+        _refuse_on_disk(frame, duplicates)
     if frame.on_device:
         read: ReadEdges = provider("device edges").read_device_edges(
             frame,
@@ -276,30 +284,23 @@ def read_edges(
             consume=consume,
         )
         return read
-    rows, room, width = (
-        len(frame),
-        available_memory(),
-        4 * len(carried),
-    )  # every number takes at least four bytes
-    check_memory(estimate_of_build(rows, 0, [], both=both, value_bytes=width), room)
+    in_memory = len(frame) if folder is None else 0
+    width = 4 * len(carried)  # every number takes at least four bytes
+    check_memory(estimate_of_build(in_memory, 0, [], both=both, value_bytes=width), room)
 
     def watch(shape: IdShape) -> None:
-        least = estimate_of_build(rows, shape.distinct, [shape], both=both, value_bytes=width)
+        least = estimate_of_build(in_memory, shape.distinct, [shape], both=both, value_bytes=width)
         check_memory(least, room)
 
     types, parts, dense_up_to = read_ends(frame, sources, destinations, extra)
-    numbered = number_rows(parts, dense_up_to=dense_up_to, watch=watch)
+    new: NewArray = np.empty if folder is None else folder.filled
+    numbered = number_rows(parts, dense_up_to=dense_up_to, watch=watch, new=new)
     del parts
-    values = {
-        name: read_numbers(
-            frame.column(name, "weight" if name == weight else "attributes"), finite=name == weight
-        )
-        for name in carried
-    }
+    values = _read_values(frame, carried, weight)
     numbered_vertices = Vertices(sources, types, numbered.numbering)
     check_memory(
         estimate_of_build(
-            rows,
+            in_memory,
             numbered_vertices.size,
             [numbered.shape],
             both=both,
@@ -311,19 +312,70 @@ def read_edges(
         numbered_vertices.keep_attributes(extra, numbered.numbers(2).astype(np.int64))
     kind = frame.kind_like(sources[0])
     loops = None
-    if self_loops != "keep":
+    if self_loops != "keep" and folder is None:
         loops = _refuse_or_drop_loops(numbered, values, self_loops, numbered_vertices)
     if consume:
         frame.release(used)
     del frame
+    if folder is not None:
+        left = room - numbered_vertices.numbering.nbytes
+        arcs, number_of_edges, loops = _arcs_on_disk(
+            numbered, values, self_loops, numbered_vertices, both=both, folder=folder, room=left
+        )
+        return ReadEdges(kind, numbered_vertices, arcs, number_of_edges, loops)
+    arcs, number_of_edges = _arcs_in_memory(numbered, values, both=both)
+    return ReadEdges(kind, numbered_vertices, arcs, number_of_edges, loops)
+
+
+def _refuse_on_disk(frame: Frame, duplicates: Duplicates | Mapping[str, Merge]) -> None:
+    """Raise InputError for what only graphs in memory have."""
+    if frame.on_device:
+        raise InputError("placement='disk' is for frames on the host; give edges.to_arrow()")
+    if duplicates != "keep":
+        raise InputError(
+            f"duplicates={shown(duplicates)} is for graphs in memory; merge the rows before, or leave it out"
+        )
+
+
+def _read_values(frame: Frame, carried: Sequence[str], weight: str | None) -> dict[str, Array]:
+    """Return the edge columns that a graph keeps."""
+    return {
+        name: read_numbers(
+            frame.column(name, "weight" if name == weight else "attributes"), finite=name == weight
+        )
+        for name in carried
+    }
+
+
+def _arcs_in_memory(
+    numbered: Numbered, values: dict[str, Array], *, both: bool
+) -> tuple[Arcs, int]:
+    """Group the edges by source; return the arcs and the number of edges."""
     low, table, size = numbered.low, numbered.table, numbered.numbering.size
     ends = numbered.columns
     listed = EdgeList(ends[0], ends[1], low, table, size, numbered.own)
     ends.clear()  # so that columns can be freed while edges are placed
     number_of_edges = len(listed.sources)
     base, placed = listed.rows_of_sources(list(values.values()), both=both)
-    arcs = Arcs(base, dict(zip(values, placed, strict=True)), directed=not both)
-    return ReadEdges(kind, numbered_vertices, arcs, number_of_edges, loops)
+    return Arcs(base, dict(zip(values, placed, strict=True)), directed=not both), number_of_edges
+
+
+def _arcs_on_disk(
+    numbered: Numbered,
+    values: dict[str, Array],
+    policy: Loops,
+    vertices: Vertices,
+    *,
+    both: bool,
+    folder: FileFolder,
+    room: int,
+) -> tuple[Arcs, int, int]:
+    """Group the edges in files; return the arcs, the number of edges, and that of self-loops in the frame."""
+    edges = MappedEdges(numbered, values, both=both, drop_loops=policy == "drop", limit=room)
+    if policy == "error" and edges.loops:
+        vertex = vertices.describe(edges.source(edges.first_loop))
+        refuse_loops(edges.first_loop, vertex, edges.loops)
+    return edges.arcs(folder), edges.number_of_edges, edges.loops
 
 
 def read_ends(

@@ -303,6 +303,8 @@ class Sizes:
         Bytes of one id, as listed in results.
     has_csr : bool
         Whether the CSR exists already.
+    mapped : bool
+        Whether arcs are in files, so that other orders of them take no memory.
     longest : int
         Arcs of the longest row; 0 if unknown.
     on_device : bool
@@ -320,6 +322,7 @@ class Sizes:
     weight_type: str = "float64"
     id_bytes: float = 8
     has_csr: bool = False
+    mapped: bool = False
     longest: int = 0
     on_device: bool = False
     least: bool = False

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import inspect
 import logging
+import os
 import time
 from collections.abc import Callable, Mapping, Sequence, Sized
 from contextlib import suppress
@@ -40,6 +41,7 @@ from cugraph_ws.graph.edges import (
     weight_column,
 )
 from cugraph_ws.graph.methods import GraphMethods
+from cugraph_ws.graph.placement import Placement, PlacementName
 from cugraph_ws.graph.report import warn_of_pairs
 from cugraph_ws.graph.reversed import reversed_arcs
 from cugraph_ws.graph.view import GraphView
@@ -59,6 +61,7 @@ LOG = logging.getLogger("cugraph_ws")
 Array = npt.NDArray[Any]
 Balance = Literal["even", "auto"] | Sequence[float]
 Spread = Literal["auto", "one", "copies", "parts"]
+ENDS = ("source", "destination")
 # Arguments of other libraries, and what they are here.
 PEERS_ARGUMENTS = {
     "src": "; did you mean source=?",
@@ -131,6 +134,17 @@ class Graph(GraphView[FrameT], GraphMethods[FrameT]):
         closeness, searches from many starts) divides them, any other runs on one.  "auto": "one" for frames of at most 64 MiB, or 2 GiB on GPUs, if it fits
         there and neither `balance` nor `links` is given, else "parts"; Dask's configuration
         `cugraph_ws.spread` replaces it.  The column `partitions` of a trace has the number of workers.
+    placement : {"memory", "auto", "disk"}
+        Where arcs and edge columns are.  "disk": in files that are mapped into memory, and may be larger than
+        it; vertices stay in memory.  Then `edges` may also be the path of a Parquet file or of a folder of
+        them, and neither its rows nor those of a stream need fit in memory; results of these are Arrow
+        tables.  "auto": on disk if the graph would not fit in memory.  Results are the same.
+    memory_limit : int or str, optional
+        Bytes of memory that the build, and later a run with the graph, may take, such as 10**9 or "2GB"; by
+        default what is available.
+    folder : path-like, optional
+        Where the files are; by default the system's folder of temporary files, which `TMPDIR` names.  They
+        have no names, and are gone when the graph is closed or the process ends.
 
     Raises
     ------
@@ -138,6 +152,8 @@ class Graph(GraphView[FrameT], GraphMethods[FrameT]):
         If the frame is invalid; the message names the column, the row and the remedy.
     GraphMemoryError
         If the graph would not fit in memory; raised before it is built.
+    FileError
+        With `placement`: if a file cannot be read, or the folder has too little space.
 
     Examples
     --------
@@ -153,7 +169,13 @@ class Graph(GraphView[FrameT], GraphMethods[FrameT]):
 
     def __new__(cls, edges: FrameT | None = None, *arguments: Any, **options: Any) -> Self:
         """Build a graph from a Dask frame on its cluster, from any other frame here."""
-        if not is_dask_frame(edges):
+        if is_dask_frame(edges):
+            for name in ("placement", "memory_limit", "folder"):
+                if name in options:
+                    raise InputError(
+                        f"{name}= is for graphs of one machine, not for Dask frames; leave it out"
+                    )
+        else:
             for name in options.keys() - SIGNATURE.parameters.keys():
                 meant = PEERS_ARGUMENTS.get(name) or did_you_mean(name, SIGNATURE.parameters)
                 raise InputError(f"Graph takes no {name}={meant}")
@@ -177,6 +199,9 @@ class Graph(GraphView[FrameT], GraphMethods[FrameT]):
         balance: Balance = "even",
         links: WantedLinks = "auto",
         spread: Spread = "auto",
+        placement: PlacementName = "memory",
+        memory_limit: int | str | None = None,
+        folder: str | os.PathLike[str] | None = None,
     ) -> None:
         usual = {"workers": None, "balance": "even", "links": "auto", "spread": "auto"}
         chosen = (("workers", workers), ("balance", balance), ("links", links), ("spread", spread))
@@ -187,21 +212,34 @@ class Graph(GraphView[FrameT], GraphMethods[FrameT]):
         check_columns(source, destination, weight, directed, attributes)
         check_flag("consume", consume)
         begun = time.perf_counter()
-        edges, vertices = table_if_stream(edges), table_if_stream(vertices)
-        weight = weight_column(edges, weight, source, destination)
+        placed = Placement(placement, memory_limit, folder)
+        rows = placed.rows(edges)
+        given: Any = table_if_stream(edges) if rows is None else rows.no_rows
+        vertices = table_if_stream(vertices)
+        weight = weight_column(given, weight, source, destination)
         names, carried = named_columns(source, destination, weight, attributes)
         check_duplicates(duplicates, carried)
-        read = read_edges(
-            edges,
-            *names,
-            carried,
-            weight=weight,
-            both=not directed,
-            vertices=vertices,
-            self_loops=self_loops,
-            duplicates=duplicates,
-            consume=consume,
+        if rows is not None:
+            ids = [(name, end) for end, of in zip(ENDS, names, strict=True) for name in of]
+            columns = [(name, "weight" if name == weight else "attributes") for name in carried]
+            given = placed.table(rows, ids, columns)
+        del edges, rows
+        read = placed.build(
+            lambda files: read_edges(
+                given,
+                *names,
+                carried,
+                weight=weight,
+                both=not directed,
+                vertices=vertices,
+                self_loops=self_loops,
+                duplicates=duplicates,
+                consume=consume,
+                room=placed.room,
+                folder=files,
+            )
         )
+        self.memory_limit = placed.limit
         size = read.vertices.size
         super().__init__(
             SingleRank(), np.array([0, size]), read.kind, read.vertices, names, carried,

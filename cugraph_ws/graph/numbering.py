@@ -35,6 +35,7 @@ from cugraph_ws.runtime.threads import cut_evenly, number_of_threads, parallel
 __all__ = [
     "DenseIntegers",
     "IdValues",
+    "NewArray",
     "Numbered",
     "Numbering",
     "Renumbered",
@@ -48,6 +49,7 @@ __all__ = [
 
 Array = npt.NDArray[Any]
 IdValues: TypeAlias = Array | pa.ChunkedArray
+NewArray: TypeAlias = Callable[[int, Any], Array]
 Renumbered = Literal["no", "compacted", "sorted"]
 
 _INT64_MAX = np.iinfo(np.int64).max
@@ -267,7 +269,11 @@ class Pairs:
 
 
 def number_rows(
-    columns: Sequence[Sequence[IdValues]], *, dense_up_to: int, watch: Watch | None = None
+    columns: Sequence[Sequence[IdValues]],
+    *,
+    dense_up_to: int,
+    watch: Watch | None = None,
+    new: NewArray = np.empty,
 ) -> Numbered:
     """Assign numbers to ids of one or several parts.
 
@@ -280,6 +286,8 @@ def number_rows(
         Largest range of integers to number by a table over the range.
     watch : callable, optional
         Called with the description of hashed ids whenever their number grows; it may raise.
+    new : callable
+        Makes the columns of numbers that replace those of ids, given a length and a dtype.
 
     Returns
     -------
@@ -291,14 +299,18 @@ def number_rows(
     InputError
         If there are too many possible pairs of ids' parts.
     """
-    head = number_values(columns[0], dense_up_to=dense_up_to, watch=watch)
+    head = number_values(columns[0], dense_up_to=dense_up_to, watch=watch, new=new)
     for part in columns[1:]:
-        head = _number_pairs(head, part, dense_up_to, watch)
+        head = _number_pairs(head, part, dense_up_to, watch, new)
     return head
 
 
 def _number_pairs(
-    head: Numbered, part: Sequence[IdValues], dense_up_to: int, watch: Watch | None
+    head: Numbered,
+    part: Sequence[IdValues],
+    dense_up_to: int,
+    watch: Watch | None,
+    new: NewArray,
 ) -> Numbered:
     """Assign numbers to pairs of numbers and values of one more part.
 
@@ -315,7 +327,7 @@ def _number_pairs(
         width = dense.numbering.size
         check_pairs(head.numbering.size, width)
         if head.numbering.size * width <= dense_up_to:
-            return _number_few_pairs(head, dense, dense_up_to)
+            return _number_few_pairs(head, dense, dense_up_to, new)
     last = _coder(part, watch) if dense is None else None
     check_pairs(head.numbering.size, _CODES)
     samples = [
@@ -325,7 +337,7 @@ def _number_pairs(
     pairs = IntegerCoder(samples, watch)
     columns = []
     for which, column in enumerate(part):
-        codes = head.columns[which] if head.own else np.empty(len(column), np.int32)
+        codes = head.columns[which] if head.own else new(len(column), np.int32)
         for first, end in blocks(len(column)):
             keys = head.numbers(which, first, end).astype(np.int64, copy=False) * _CODES
             if last is not None:
@@ -364,14 +376,14 @@ def _renumbering(width: int, ranks: Array | None) -> Callable[[Array], None]:
     return change
 
 
-def _number_few_pairs(head: Numbered, last: Numbered, dense_up_to: int) -> Numbered:
+def _number_few_pairs(head: Numbered, last: Numbered, dense_up_to: int, new: NewArray) -> Numbered:
     """Assign numbers to pairs of numbers that fit in a table."""
     width = last.numbering.size
     dtype = index_dtype(head.numbering.size * width)
     columns = []
     for which, column in enumerate(last.columns):
         reuse = head.own and head.columns[which].dtype == dtype
-        keys = head.columns[which] if reuse else np.empty(len(column), dtype)
+        keys = head.columns[which] if reuse else new(len(column), dtype)
         pieces = cut_evenly(len(column), number_of_threads())
         parallel(_write_pairs, [(head, last, which, width, keys, *piece) for piece in pieces])
         columns.append(keys)
@@ -421,20 +433,28 @@ def check_pairs(heads: int, width: int) -> None:
 
 
 def number_values(
-    columns: Sequence[IdValues], *, dense_up_to: int, watch: Watch | None = None
+    columns: Sequence[IdValues],
+    *,
+    dense_up_to: int,
+    watch: Watch | None = None,
+    new: NewArray = np.empty,
 ) -> Numbered:
     """Assign numbers to ids that are single values; see `number_rows`."""
     if all(isinstance(column, np.ndarray) for column in columns):
-        return number_integers(list(columns), dense_up_to=dense_up_to, watch=watch)
-    return _number_by_hash(columns, watch)
+        return number_integers(list(columns), dense_up_to=dense_up_to, watch=watch, new=new)
+    return _number_by_hash(columns, watch, new)
 
 
 def number_integers(
-    columns: Sequence[Array], *, dense_up_to: int, watch: Watch | None = None
+    columns: Sequence[Array],
+    *,
+    dense_up_to: int,
+    watch: Watch | None = None,
+    new: NewArray = np.empty,
 ) -> Numbered:
     """Assign numbers to integers of one dtype; see `number_rows`."""
     numbered = _number_by_table(columns, dense_up_to)
-    return _number_by_hash(columns, watch) if numbered is None else numbered
+    return _number_by_hash(columns, watch, new) if numbered is None else numbered
 
 
 def _number_by_table(columns: Sequence[Array], dense_up_to: int) -> Numbered | None:
@@ -531,12 +551,12 @@ def _presence(columns: Sequence[Array], low: int, span: int) -> npt.NDArray[np.u
     return np.asarray(present[0])
 
 
-def _number_by_hash(columns: Sequence[IdValues], watch: Watch | None) -> Numbered:
+def _number_by_hash(columns: Sequence[IdValues], watch: Watch | None, new: NewArray) -> Numbered:
     """Assign numbers to values by sorting the distinct ones; only those are compared."""
     coder = _coder(columns, watch)
     numbers = []
     for which, column in enumerate(columns):
-        codes = np.empty(len(column), np.int32)
+        codes = new(len(column), np.int32)
         for low, high in _at_once(column):
             coder.write(which, low, codes[low:high])
         numbers.append(codes)

@@ -30,6 +30,8 @@ class GraphReport:
         Whether ids were already 0 … n-1, were a range with gaps, or were sorted.
     bytes : int
         Memory that the graph holds now.
+    on_disk : int
+        Bytes in files, for a graph with `placement="disk"`.
     both_ways : int
         For an undirected graph: pairs of vertices with edges that were given in both directions.
         If a frame lists every edge in both directions, each counts twice.  0 for a directed
@@ -53,13 +55,15 @@ class GraphReport:
     both_ways: int = 0
     layouts: Mapping[str, int] = field(default_factory=dict)
     choices: Mapping[str, str] = field(default_factory=dict)
+    on_disk: int = 0
 
     def __str__(self) -> str:
         both_ways = f"{self.both_ways:,} pairs given both ways, " if self.both_ways else ""
+        on_disk = f", {format_bytes(self.on_disk)} on disk" if self.on_disk else ""
         return (
             f"{self.vertices:,} vertices ({self.isolated:,} isolated), {self.edges:,} edges "
             f"({self.duplicates:,} duplicates, {both_ways}{self.self_loops:,} self-loops), "
-            f"renumbered: {self.renumbered}, {format_bytes(self.bytes)}"
+            f"renumbered: {self.renumbered}, {format_bytes(self.bytes)}{on_disk}"
         )
 
 

@@ -51,6 +51,15 @@ class ReversedArcs(Arcs):
         """Whether the CSR exists: it is the graph's CSC."""
         return True
 
+    @property
+    def mapped_bytes(self) -> int:
+        """Bytes of the graph's arcs in files."""
+        return self._forward.mapped_bytes
+
+    def weight_sums(self, name: str, *, incoming: bool) -> Any:
+        """Sum an edge column over the arcs into or out of every vertex; may overflow."""
+        return self._forward.weight_sums(name, incoming=not incoming)
+
     def values(self, name: str, order: Order) -> Array:
         """Return an edge column in an adjacency's order."""
         return self._forward.values(name, "csr" if order == "csc" else "csc")

@@ -793,6 +793,7 @@ class GraphView(Framed[FrameT]):
             both_ways=total(comm, self.own_both_ways),
             layouts=self._layouts(),
             choices=self._choices(),
+            on_disk=getattr(arcs, "mapped_bytes", 0),
         )
 
     def _choices(self) -> dict[str, str]:

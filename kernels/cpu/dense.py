@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from cugraph_ws.kernels.cpu.interface import (
+    AGGREGATES,
     KEEPS,
     NO_TARGET,
+    READS_TARGET,
     SETTLES,
     add_terms,
     change,
@@ -18,6 +22,7 @@ from cugraph_ws.kernels.cpu.interface import (
     load_target,
     merge,
     message,
+    next_values,
     no_terms,
     nothing,
     put,
@@ -34,6 +39,7 @@ __all__ = [
     "arcs_are_quiet",
     "finish",
     "gather",
+    "gather_fused",
     "gather_part",
     "initialise",
     "list_unlike",
@@ -182,6 +188,53 @@ def sum_terms(low: Any, high: Any, state: Any, constants: Any, values: Any, tota
         folded = add_terms(folded, terms(load(state, constants, vertex), values))
     for place in range(len(totals)):
         totals[place] = folded[place]
+
+
+@jit
+def gather_fused(
+    adjacency: Any,
+    edges: Any,
+    states: Any,
+    constants: Any,
+    values: Any,
+    prepared: Any,
+    outbox: Any,
+    sums: Any,
+    norm: Any,
+    tolerance: Any,
+    changes: Any,
+) -> Any:
+    """Run dense supersteps of all vertices in one thread, until the run has converged; return how many.
+
+    The first reads the first of `states`, two tuples of arrays, and writes the second; then they take turns.
+    `sums`, of shape (2, aggregates), has the program's sums before the first superstep; its rows
+    become the sums before the last superstep and after it.  `changes` has a row for the totals of each superstep,
+    which `gather` describes.  The run has converged if nothing is active, or if the change `norm` of these is at
+    most `tolerance`; it has diverged if that is not finite.  Without a residual, `norm` is 0.
+    """
+    state, fresh = states
+    vertices = len(adjacency[0]) - 1
+    steps = 0
+    goes_on = True
+    while goes_on and steps < len(changes):
+        if steps > 0:
+            for place in range(AGGREGATES):  # assignments of slices take Numba seconds to compile
+                sums[0, place] = sums[1, place]
+        superstep_values = next_values(values, sums[0], values[-1] + steps)
+        if not READS_TARGET and prepared:  # where messages read the target, `prepare` has no types
+            prepare(0, vertices, edges, state, constants, superstep_values, outbox)
+        totals = changes[steps]
+        gather(
+            0, vertices, vertices + len(adjacency[1]), adjacency, edges, state, fresh, constants,
+            superstep_values, prepared, outbox, totals,
+        )  # fmt: skip
+        if AGGREGATES:
+            sum_terms(0, vertices, fresh, constants, superstep_values, sums[1])
+        state, fresh = fresh, state
+        steps += 1
+        residual = totals[norm]
+        goes_on = totals[0] > 0 and (norm == 0 or tolerance < residual < np.inf)  # false for NaN
+    return steps
 
 
 @jit

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 __all__ = [
+    "AGGREGATES",
     "ANY",
     "CHANGES",
     "CHUNK",
@@ -26,6 +27,7 @@ __all__ = [
     "KEEPS",
     "NO_TARGET",
     "ORDERED",
+    "READS_TARGET",
     "ROUNDED",
     "SETTLES",
     "change",
@@ -45,6 +47,7 @@ __all__ = [
     "merge",
     "message",
     "next_edge",
+    "next_values",
     "no_gathered",
     "no_weight",
     "nothing",
@@ -64,12 +67,14 @@ __all__ = [
     "with_notes",
 ]
 
+AGGREGATES = 0  # number of the program's sums over all vertices
 ANY = True  # any message will do: reading may stop at the first one
 CHANGES = True  # only a vertex that has changed can be active
 KEEPS = True  # a vertex without in-edges keeps its state in a dense superstep
 FIELDS = 1  # number of state fields
 ORDERED = False  # whether `order` ranks vertices
 NO_TARGET = 0  # the target in loops that run no program that reads it
+READS_TARGET = False  # whether messages depend on the target
 CHUNK = 128  # weights of a value are added up in chunks of so many, then the chunks' sums are
 ROUNDED = False  # whether total weights depend on the order in which they are added up
 SETTLES = True  # whether `is_settled` says that a state is final
@@ -175,6 +180,11 @@ def no_terms() -> Any:
 def add_terms(first: Any, second: Any) -> Any:
     """Fold two vertices' terms of the aggregates."""
     return ()
+
+
+def next_values(values: Any, sums: Any, number: Any) -> Any:
+    """Return the values of a superstep: those of another with other sums and another number."""
+    return values
 
 
 def take_message(inbox: Any, vertex: Any) -> Any:

@@ -20,6 +20,7 @@ import cugraph_ws as ws
 from cugraph_ws import accelerators
 from cugraph_ws.accelerators.gshards import arc_shards, layouts
 from cugraph_ws.accelerators.tiles import gathers, tiling
+from cugraph_ws.backends.cpu import executor
 from cugraph_ws.errors import EngineError, InputError
 from cugraph_ws.program import modules
 from cugraph_ws.runtime.communicator import SingleRank
@@ -62,6 +63,7 @@ def always(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let accelerators step in on small graphs too."""
     for name in ("LEAST_ARCS", "NEAR", "THIN", "NEW_LINES"):
         monkeypatch.setattr(gathers, name, 0)
+    monkeypatch.setattr(executor, "SMALL_WORK", 0)  # or supersteps would run in one call, over rows
     monkeypatch.setattr(tiling, "BLOCK_BITS", 3)
     monkeypatch.setattr(arc_shards, "SHARED", 96)
     monkeypatch.setattr(arc_shards, "BLOCK", 32)

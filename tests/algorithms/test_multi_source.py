@@ -11,6 +11,7 @@ from shapes import FRAME_KINDS, SHAPES, build, column, edge_frame, random_edges,
 from verify import Edges, check_shortest_paths
 
 import cugraph_ws as ws
+from cugraph_ws.backends.cpu.loops import multi_source as searches
 
 EDGES = random_edges(60, 150, seed=71)
 SOURCES = [5, 0, 59, 5, 17]
@@ -39,6 +40,33 @@ def test_bfs(directed, engine):
         check_shortest_paths(hops, start, distance, predecessor)
 
 
+@pytest.mark.parametrize("directed", [True, False])
+@pytest.mark.parametrize("limit", [None, 0, 2])
+def test_searches_with_a_bit_each_are_those_alone(directed, limit, monkeypatch):
+    """Of a core's word all bits, the sign too; twice the same start; levels of few vertices and of many."""
+    monkeypatch.setenv("CUGRAPH_WS_THREADS", "1")
+    edges = EDGES if directed else undirected(SHAPES["short path"])
+    starts = [*(place % edges.n for place in range(70)), 0, 0]
+    with build(edges, weighted=False) as graph:
+        result = ws.multi_source_bfs(graph, starts, depth_limit=limit)
+        for start, block in zip(starts, blocks(result, len(starts)), strict=True):
+            alone = ws.bfs(graph, start, depth_limit=limit)
+            found = block.drop(columns="source").reset_index(drop=True)
+            pd.testing.assert_frame_equal(found, alone)
+
+
+def test_searches_with_a_bit_each_end_between_calls(monkeypatch):
+    """Every call reads some arcs only, so that a run can end soon."""
+    monkeypatch.setattr(searches, "ARCS_A_CALL", 1)
+    looks = []
+    monkeypatch.setattr(searches, "look", lambda: looks.append(1))
+    with build(SHAPES["short path"], weighted=False) as graph:
+        expected = graph.bfs(0)
+        result = ws.multi_source_bfs(graph, [0] * 30)
+    pd.testing.assert_frame_equal(blocks(result, 30)[0].drop(columns="source"), expected)
+    assert len(looks) >= expected["distance"].max()
+
+
 @pytest.mark.parametrize("cutoff", [None, 4.0])
 def test_sssp(cutoff, engine):
     with build(EDGES) as graph:
@@ -53,11 +81,12 @@ def test_sssp(cutoff, engine):
 @pytest.mark.parametrize("threads", ["1", "2", "3"])
 def test_any_number_of_threads(threads, monkeypatch):
     sources = list(range(0, 60, 2))
-    monkeypatch.setenv("CUGRAPH_WS_THREADS", "1")
-    with build(EDGES) as graph:
-        expected = ws.multi_source_sssp(graph, sources)
-        monkeypatch.setenv("CUGRAPH_WS_THREADS", threads)
-        pd.testing.assert_frame_equal(ws.multi_source_sssp(graph, sources), expected)
+    for function in (ws.multi_source_bfs, ws.multi_source_sssp):
+        with build(EDGES) as graph:
+            monkeypatch.setenv("CUGRAPH_WS_THREADS", "1")
+            expected = function(graph, sources)
+            monkeypatch.setenv("CUGRAPH_WS_THREADS", threads)
+            pd.testing.assert_frame_equal(function(graph, sources), expected)
 
 
 @pytest.mark.parametrize("name", ["multi_source_bfs", "multi_source_sssp"])

@@ -13,6 +13,7 @@ from shapes import SHAPES, build, edge_frame, grid, hub, random_edges, rmat, und
 from verify import Edges
 
 import cugraph_ws as ws
+from cugraph_ws.backends.cpu.loops import multi_source as on_cores
 from cugraph_ws.backends.cuda import grouping
 from cugraph_ws.backends.cuda.loops import multi_source as algorithm
 from cugraph_ws.errors import InputError
@@ -185,6 +186,8 @@ def test_unreachable_as_the_greatest_number():
 @pytest.mark.parametrize("program", [ws.BFS, ws.SSSP])
 def test_checkpoints_go_from_engine_to_engine(program, engines, tmp_path, monkeypatch):
     monkeypatch.setattr(algorithm, "MOST_WIDTH", 8)
+    monkeypatch.setattr(on_cores, "TOGETHER", 8)
+    monkeypatch.setenv("CUGRAPH_WS_THREADS", "1")
     path = tmp_path / "state.parquet"
     sources = list(range(20))
     with build(TIES) as graph, emulated(seed=5):

@@ -132,6 +132,38 @@ def test_cpu_and_python_agree_bit_by_bit(program, given):
         assert compiled == answer(program, edges, engine="python", **given)
 
 
+@pytest.mark.parametrize("options", [{"max_iter": 7}, {"tol": 1e-3}, {"max_iter": 2}], ids=str)
+@pytest.mark.parametrize("name", GRAPHS)
+def test_dense_supersteps_in_one_call_are_those_one_by_one(name, options, monkeypatch):
+    with build(GRAPHS[name]) as graph:
+        expected = ws.run(Rank, graph, engine="cpu", **planned(fused=False, **options))
+        monkeypatch.setattr(plan, "LONG_RUN", 0)
+        monkeypatch.delattr(cpu.CpuExecutor, "_gather")
+        found = ws.run(Rank, graph, engine="cpu", **options)
+    assert (
+        np.asarray(found.arrays["rank"]).tobytes() == np.asarray(expected.arrays["rank"]).tobytes()
+    )
+    assert found.stopped == expected.stopped
+    for name in ("residual", "active", "edges", "superstep", "layout"):
+        assert getattr(found.rows, name) == getattr(expected.rows, name)
+
+
+def test_a_users_program_is_compiled_for_several_supersteps_once_it_runs_long(monkeypatch):
+    monkeypatch.setattr(plan, "LONG_RUN", 3)
+    with build(GRAPHS["rmat"]) as graph:
+        choices = []
+        real = cpu.CpuExecutor.superstep
+        monkeypatch.setattr(
+            cpu.CpuExecutor, "superstep",
+            lambda self, choice, sums: choices.append(choice.supersteps) or real(self, choice, sums),
+        )  # fmt: skip
+        ws.run(Rank, graph, engine="cpu", max_iter=9)
+        assert choices == [1, 1, 1, 6]
+        choices.clear()
+        ws.run(ws.PageRank, graph, engine="cpu", max_iter=9, tol=0.0)
+        assert choices == [9]
+
+
 @pytest.mark.parametrize("partitions", [1, 2, 3, 7])
 @pytest.mark.parametrize("program", [Rank, Widest, Peel])
 def test_partitions_change_nothing(program, partitions):

@@ -88,6 +88,41 @@ def test_dense_supersteps(state):
     assert old.tolist() == HOPS.tolist()
 
 
+@pytest.fixture
+def together(state: tuple[np.ndarray], monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Several dense supersteps in one call: the new states, and the totals of each."""
+    for name in ("prepare", "gather", "sum_terms"):
+        monkeypatch.setattr(dense, name, plain(getattr(dense, name)))
+
+    def run(most: int, norm: int = 0, tolerance: float = -1.0) -> tuple[np.ndarray, np.ndarray]:
+        changes, states = np.zeros((most, 3)), (state, (np.empty(N, np.int64),))
+        steps = plain(dense.gather_fused)(
+            CSC, (), states, (), (0,), False, (), np.zeros((2, 0)), norm, tolerance, changes
+        )
+        return states[steps % 2][0], changes[:steps]
+
+    return run
+
+
+def test_dense_supersteps_in_one_call_end_when_nothing_is_active(together):
+    hops, totals = together(50)
+    assert hops.tolist() == HOPS.tolist()
+    assert totals[:, 0].tolist() == [*np.bincount(HOPS)[1:].tolist(), 0]
+
+
+def test_dense_supersteps_in_one_call_end_at_a_limit_and_at_a_residual(together, monkeypatch):
+    hops, totals = together(3)
+    assert len(totals) == 3
+    assert (hops < FAR).tolist() == (HOPS <= 3).tolist()
+    changes = [0.5, 3.0, 0.25]
+    monkeypatch.setattr(dense, "change", lambda old, new: changes[min(new[0], 4) % 3])
+    assert len(together(2, norm=2, tolerance=3.0)[1]) == 1
+    assert len(together(2, norm=2, tolerance=2.5)[1]) == 2
+    monkeypatch.setattr(dense, "change", lambda old, new: np.inf)
+    for norm, steps in ((0, 2), (1, 1), (2, 1)):
+        assert len(together(2, norm=norm)[1]) == steps
+
+
 def test_long_rows_in_parts(state):
     # Vertex 10 has one in-arc; its row is long if nothing may be.
     totals = np.full(3, 9.0)

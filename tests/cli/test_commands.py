@@ -56,6 +56,8 @@ def weighted(**options: Any) -> ws.Graph:
          lambda: ws.harmonic_centrality(EDGES, k=3, seed=2, normalized=True)),
         ("betweenness-centrality --no-normalized --endpoints",
          lambda: ws.betweenness_centrality(EDGES, normalized=False, endpoints=True)),
+        ("neighbor-sample --start e --fanout 2 --fanout 1 --replace --seed 3",
+         lambda: ws.neighbor_sample(EDGES, ["e"], [2, 1], replace=True, seed=3)),
         ("label-propagation --max-iter 3 --seed 2 --weight w",
          lambda: ws.label_propagation(weighted(), 3, seed=2)),
         ("closeness-centrality --weighted --weight w",

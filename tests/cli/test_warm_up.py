@@ -178,13 +178,13 @@ def test_a_cache_that_cannot_be_used_is_said(monkeypatch):
 @pytest.mark.parametrize(
     ("name", "engine", "layouts"),
     [
-        ("pagerank", "cpu", ["auto", "tiles"]),
+        ("pagerank", "cpu", ["auto", "tiles", "auto"]),
         ("pagerank", "cuda", ["auto"] * 2),
         ("bfs", "cpu", ["auto"]),
     ],
 )
 def test_large_graphs_need_loops_over_tiles_too(name, engine, layouts):
-    """And on a GPU a second call may use what the first has made."""
+    """And small ones a loop over supersteps; on a GPU a second call may use what the first has made."""
     asked = []
     package = SimpleNamespace(
         **{name: lambda graph, plan=ws.Plan(), **options: asked.append(plan.layout)}

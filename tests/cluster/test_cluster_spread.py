@@ -194,12 +194,30 @@ def test_what_copies_do_not_divide_one_of_them_does(copies):
             lambda graph: ws.closeness_centrality(graph, k=4),
             lambda graph: ws.multi_source_bfs(graph, [3]),
             lambda graph: ws.random_walks(graph, [3, 0], 5, seed=1),
+            lambda graph: ws.neighbor_sample(graph, [3, 0], [3, 2], seed=1),
             lambda graph: ws.personalized_pagerank(graph, [0, 1], format="columns"),
         ):
             frame = call(copies)
             assert frame.npartitions == 1
             assert_same(frame, call(whole))
         assert copies.report.vertices == whole.report.vertices
+
+
+def test_a_frame_of_a_cluster_is_read_with_the_columns_that_a_sample_names(pair):
+    numbers = np.arange(300)
+    edges = pd.DataFrame(
+        {"source": numbers % 31, "destination": numbers % 17, "row": numbers, "day": numbers % 7}
+    )
+    divided = dd.from_pandas(edges, npartitions=3)
+    given = {"attributes": "row", "time": "day", "before": 3, "seed": 1}
+    found = ws.neighbor_sample(divided, [3], [4, 2], **given)
+    assert found.npartitions == 1
+    assert_same(found, ws.neighbor_sample(edges, [3], [4, 2], **given))
+    with (
+        ws.Graph(divided, spread="parts") as graph,
+        pytest.raises(ws.InputError, match="spread='one'"),
+    ):
+        ws.neighbor_sample(graph, [3], [4])
 
 
 def test_errors_and_graphs_of_copies(copies):

@@ -99,7 +99,7 @@ def test_type_checkers_see_the_same_options_at_functions():
 # Functions that refuse some options, or do not need them, and say so
 WITHOUT_CHECKPOINTS = {
     "articulation_points", "bridges", "edge_betweenness_centrality", "maximum_spanning_forest",
-    "minimum_spanning_forest", "minimum_spanning_tree", "node2vec_walks", "personalized_pagerank",
+    "minimum_spanning_forest", "minimum_spanning_tree", "neighbor_sample", "node2vec_walks", "personalized_pagerank",
     "random_walks",
 }  # fmt: skip
 AT_ONCE = {"assortativity", "degree", "degrees", "density", "reciprocity", "subgraph"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import pytest
 
 import cugraph_ws as ws
 from cugraph_ws.frames.pandas import make_frame
@@ -34,3 +35,15 @@ def test_frames_share_no_labels_and_no_ids():
     again["vertex"].to_numpy(copy=True)[:] = 0
     again.iloc[:, 0] += 1
     pd.testing.assert_frame_equal(ws.degrees(graph), expected)
+
+
+@pytest.mark.parametrize("dtype", ["int64", "Int64", "datetime64[ns]", "object"])
+def test_frames_of_a_result_do_not_change_with_one_another(dtype):
+    ids = pd.Series([1, 2, 3, 4]).astype(dtype)
+    edges = pd.DataFrame({"source": ids[:3], "destination": ids[1:].reset_index(drop=True)})
+    result = ws.run(ws.BFS, edges, start=ids[0], predecessors=True)
+    changed, expected = result.frame, result.frame.copy(deep=True)
+    for column in changed:
+        changed.loc[1, column] = changed[column].iloc[2]
+    pd.testing.assert_frame_equal(result.frame, expected)
+    assert (changed["distance"] != expected["distance"]).any()

@@ -496,6 +496,7 @@ NEEDED_WORDS: dict[str, list[str]] = {
     "multi-source-bfs": ["--start", "0"],
     "multi-source-sssp": ["--start", "0"],
     "random-walks": ["--start", "0", "--length", "3"],
+    "neighbor-sample": ["--start", "0", "--fanout", "3", "--fanout", "-1"],
     "node2vec-walks": ["--start", "0", "--length", "3"],
     "conductance": ["--communities", "left"],
     "modularity": ["--communities", "left"],

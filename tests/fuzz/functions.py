@@ -415,6 +415,15 @@ CALLS = (
     Call(ws.closeness_centrality, _near_vertices, near=True),
     Call(ws.random_walks, lambda p: {"starts": p.ids(9), "length": p.one_of(0, 1, 8), "seed": 3}),
     Call(
+        ws.neighbor_sample,
+        lambda p: {
+            "starts": p.ids(9),
+            "fanouts": [p.one_of(-1, 0, 2, 9), p.one_of(1, 3)],
+            "replace": p.one_of(True, False),
+            "direction": p.one_of("in", "out"),
+        },
+    ),
+    Call(
         ws.node2vec_walks,
         lambda p: {"starts": p.ids(9), "length": 5, "p": p.one_of(0.5, 1.0, 4.0), "q": p.one_of(0.5, 2.0)},
     ),

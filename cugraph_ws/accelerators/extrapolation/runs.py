@@ -55,6 +55,8 @@ LEAST_LEFT = 6
 MOST_REFUSED = 1 << 32  # refused combinations in a row
 # Arcs of a rank above which a GPU's supersteps take long enough: a combination takes 1 to 2 ms there
 LEAST_ARCS = 24_000_000
+# The same on a CPU, where supersteps of a small graph run in one call
+LEAST_ON_HOST = 1 << 16
 SMALL = 1 << 26  # bytes that are always there: asking a driver takes as long as a small graph's run
 PART = 4  # vectors may take 1/4 of the free memory
 # Singular values below this fraction of the greatest are rounding errors of the products
@@ -189,8 +191,8 @@ class Extrapolation:
         self._part = Part(graph, on_device=on_device)
         self._loops = _loops(on_device=on_device)
         self._always, self._tol, self._max_iter = always, tol, max_iter
-        few = on_device and graph.number_of_arcs < LEAST_ARCS * self._part.halo.comm.size
-        self._never = few and not always
+        least = LEAST_ARCS * self._part.halo.comm.size if on_device else LEAST_ON_HOST
+        self._never = graph.number_of_arcs < least and not always
         self._vectors: tuple[Array, ...] = ()  # buffers of the kept vectors
         self._count = 0  # number of vectors kept
         self._refused = 0  # refused combinations in a row

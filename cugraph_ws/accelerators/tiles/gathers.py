@@ -111,6 +111,8 @@ class TileChoice:
     def _why_small(self) -> str | None:
         """Return why tiles cannot pay, or None: reads of sources miss the cache, and tiles are not thin."""
         tiling, arcs = self._tiling, len(self._tiling.indices)
+        if tiling.mapped:
+            return "the arcs are in files, and tiles would be in memory"
         if arcs < LEAST_ARCS:
             return f"{arcs:,} arcs are few"
         if self._size * self._width < NEAR:

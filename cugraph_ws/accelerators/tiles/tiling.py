@@ -75,6 +75,8 @@ class Tiling:
         The adjacency, whose rows are ascending.
     gathers : int
         Dense supersteps so far that could have gone over tiles.
+    mapped : bool
+        Whether the adjacency is in a file.
     choices : dict of str to str
         For each program: `tiles` or `csc`, and why.
     """
@@ -82,6 +84,7 @@ class Tiling:
     offsets: npt.NDArray[np.int64]
     indices: Array
     gathers: int = 0
+    mapped: bool = False
     choices: dict[str, str] = field(default_factory=dict)
     _tiles: Tiles | None = None
     _carried: dict[tuple[str, str], Array] = field(default_factory=dict)
@@ -210,7 +213,7 @@ def tiling_of(rows: Adjacency) -> Tiling:
     ----------
     rows : Adjacency
     """
-    tiling = rows.kept.setdefault("tiles", Tiling(rows.offsets, rows.indices))
+    tiling = rows.kept.setdefault("tiles", Tiling(rows.offsets, rows.indices, mapped=rows.mapped))
     assert isinstance(tiling, Tiling)
     return tiling
 

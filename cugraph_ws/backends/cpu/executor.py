@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cugraph_ws.backends.cpu.context import Array, Context, running
+from cugraph_ws.backends.cpu.context import SMALL_WORK, Array, Context, running
 from cugraph_ws.backends.cpu.frontier import Frontier, declared_frontier, first_frontier, on_words
 from cugraph_ws.backends.cpu.predecessors import PredecessorTrees
 from cugraph_ws.backends.cpu.queues import Queues
@@ -65,6 +65,8 @@ class CpuExecutor:
         What dense supersteps read: "auto", "csc", or what an accelerator has.
     gathers : bool
         Whether every superstep gathers from all in-neighbours.
+    tol : float, optional
+        Bound of the residual, at which several dense supersteps in one call end.
 
     Raises
     ------
@@ -85,7 +87,9 @@ class CpuExecutor:
         threads: int | None = None,
         layout: str = "csc",
         gathers: bool = True,
+        tol: float | None = None,
     ) -> None:
+        self._tol = tol
         self._context = Context(bound, part, plain=plain, threads=threads)
         self._part = part
         self._in_place = in_place
@@ -196,19 +200,15 @@ class CpuExecutor:
         context.sums, context.number = sums, choice.number
         self._changed = None
         self._gathered = choice.direction == "gather"
-        supersteps = {
-            "gather": self._gather,
-            "pull": self._pull,
-            "push": self._push,
-        }
         with running(context.bound.program):
-            if choice.direction == "fused":
-                pushes = context.bound.accumulates
-                self._did = self._push_fused(choice) if pushes else self._scatter(choice)
-            elif choice.direction == "scatter":
+            if self._gathered:
+                self._did = self._gather_for(choice)
+            elif choice.direction == "fused" and context.bound.accumulates:
+                self._did = self._push_fused(choice)
+            elif choice.direction in ("fused", "scatter"):
                 self._did = self._scatter(choice)
             else:
-                self._did = supersteps[choice.direction]()
+                self._did = self._pull() if choice.direction == "pull" else self._push()
 
     def counts(self) -> Counts:
         """Return the counts of the last superstep and the next frontier, with ghosts' arcs."""
@@ -216,7 +216,9 @@ class CpuExecutor:
         if not self._gathered:
             counts.active, counts.arcs = self._frontier.count()
             counts.waiting = self._queues.waiting if self._queues is not None else 0
-        counts.sums, counts.folds = self._sum_terms(), self._context.bound.program.aggregate_folds
+        if not len(counts.sums):
+            counts.sums = self._sum_terms()
+        counts.folds = self._context.bound.program.aggregate_folds
         counts.beyond = sum(int(one[0]) for one in self._beyond)
         return counts
 
@@ -237,13 +239,21 @@ class CpuExecutor:
             context.run(context.loops.sum_terms, tasks)
         return folded_terms(list(totals), context.bound.program.aggregate_folds)
 
-    def _gather(self) -> Counts:
+    def _gather_for(self, choice: Choice) -> Counts:
+        """Gather: one superstep, or several if one thread takes all rows, and all terms of sums, in one range."""
+        part, accelerated = self._part, self._accelerated
+        if accelerated is not None and not accelerated.due():
+            accelerated = None
+        most = min(SMALL_WORK, LONG_ROW)  # so that no row is split either
+        is_small = part.owned < SUMMED_TOGETHER and len(part.csc.indices) + part.owned < most
+        if choice.supersteps > 1 and is_small and accelerated is None:
+            return self._gather_fused(choice)
+        return self._gather(accelerated)
+
+    def _gather(self, accelerated: HostGathersOfRun | None) -> Counts:
         """Gather: every vertex reads all of its in-neighbours."""
         context, part = self._context, self._part
         rows = context.rows("csc")
-        accelerated = self._accelerated
-        if accelerated is not None and not accelerated.due():
-            accelerated = None
         fresh = context.state if self._in_place else self._fresh_state()
         arcs = len(rows[1])
         alone = context.threads == 1
@@ -285,26 +295,58 @@ class CpuExecutor:
             layout="" if accelerated is None else accelerated.layout,
         )
 
+    def _gather_fused(self, choice: Choice) -> Counts:
+        """Run several dense supersteps in one call, in one thread."""
+        context, part = self._context, self._part
+        rows, states = context.rows("csc"), (context.state, self._fresh_state())
+        program, arcs = context.bound.program, len(context.rows("csc")[1])
+        norm = 0 if program.residual is None else 1 if program.residual.kind == "l1" else 2
+        most = min(choice.supersteps, FUSED_SUPERSTEPS, 1 + FUSED_BUDGET // (1 + arcs + part.owned))
+        sums, changes = np.zeros((2, len(context.sums))), np.zeros((most, 3))
+        sums[0] = context.sums
+        steps = context.loops.gather_fused(
+            rows, self._edges(), states, part.constants, context.values, self._prepares,
+            self._open_outbox(), sums, norm, -1.0 if self._tol is None else self._tol, changes,
+        )  # fmt: skip
+        context.state, self._fresh = states[steps % 2], states[1 - steps % 2]
+        context.sums, context.number = sums[0], choice.number + steps - 1
+        totals = changes[:steps].tolist()
+        active, change, greatest = totals[-1]
+        return Counts(
+            active=int(active),
+            arcs=arcs,
+            read=arcs * steps,
+            total_change=change,
+            greatest_change=greatest,
+            history=[(part.owned, arcs)] * steps,
+            sums=sums[1],
+            changes=[(total, most) for _, total, most in totals],
+        )
+
     def _rows_longer_than(self, longest: int) -> list[int]:
         """List the owned vertices with more than `longest` in-arcs."""
         if self._hubs is None:
             self._hubs = np.flatnonzero(np.diff(self._context.rows("csc")[0]) > longest).tolist()
         return self._hubs
 
-    def _prepare(self) -> tuple[Array, ...]:
-        """Compute the message of each vertex once, not per arc; empty if messages differ by arc."""
-        context, part = self._context, self._part
+    def _open_outbox(self) -> tuple[Array, ...]:
+        """Return arrays for the message of each vertex, or empty ones if messages differ by arc."""
         if not self._outbox:
-            size = part.size if self._prepares else 0
-            self._outbox = tuple(np.empty(size, kind) for kind in context.bound.types.message)
+            size = self._part.size if self._prepares else 0
+            self._outbox = tuple(np.empty(size, kind) for kind in self._context.bound.types.message)
+        return self._outbox
+
+    def _prepare(self) -> tuple[Array, ...]:
+        """Compute the message of each vertex once, not per arc; nothing if messages differ by arc."""
+        context, part = self._context, self._part
         if self._prepares:
             edges, values = self._edges(), context.values
             tasks = [
-                (*bounds, edges, context.state, part.constants, values, self._outbox)
+                (*bounds, edges, context.state, part.constants, values, self._open_outbox())
                 for bounds in cut_evenly(part.size, context.pieces(part.size))
             ]
             context.run(context.loops.prepare, tasks)
-        return self._outbox
+        return self._open_outbox()
 
     def _gather_long_row(
         self,

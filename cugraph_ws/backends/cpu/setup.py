@@ -32,6 +32,8 @@ DENSE_SHARE = 2
 # A frontier of fewer arcs runs on one thread in a fused loop: handing work to another thread takes
 # about as long as reading so many arcs.
 FUSED_ARCS = 1 << 17
+# Dense supersteps of a user's program, after which several run in one call: compiling that takes as long as these
+LONG_RUN = 1 << 14
 
 
 def set_up(
@@ -58,7 +60,7 @@ def set_up(
     threads : int, optional
         Most threads; by default one per core.
     tol : float, optional
-        Ignored: the loop compares residuals.
+        Bound of the residual, at which several supersteps in one call end.
 
     Returns
     -------
@@ -106,6 +108,7 @@ def set_up(
         threads=threads,
         layout=wanted.layout,
         gathers=not planner.strategy.active_only,
+        tol=tol,
     )
     return Setup(planner, executor, exchange)
 
@@ -169,10 +172,11 @@ class CpuPlanner:
         self._wanted = direction
         self._fused = fused
         self._one_by_one = bound.accumulates
-        needs_more = (
-            program.aggregates or program.edge_state or program.jumps or program.notes_errors
-        )
-        if not self._one_by_one and (watched or needs_more):  # there is work between supersteps
+        # There may be work between supersteps.
+        needs_more = watched or program.edge_state or program.jumps or program.notes_errors
+        self._fuses_dense = fused and not (needs_more or in_place or program.listing)
+        self._apart = 0 if program.built_in else LONG_RUN  # dense supersteps, each in a call
+        if not self._one_by_one and (needs_more or program.aggregates):
             self._fused = False
         # Only a push can postpone vertices.
         pushes = not dense and bound.accumulates and direction in ("auto", "push")
@@ -209,10 +213,11 @@ class CpuPlanner:
         Returns
         -------
         Choice
-            The direction, and how many supersteps a fused call may take.
+            The direction, and how many supersteps a call may take.
         """
         if not self.strategy.active_only:
-            return Choice("gather", number=number)
+            several = self._fuses_dense and number >= self._apart
+            return Choice("gather", remaining if several else 1, number)
         # If the program settles, a vertex is active once, so unread arcs are the remaining ones.
         self._unexplored -= counts.read if self._last == "fused" else self._sent
         self._sent = counts.arcs

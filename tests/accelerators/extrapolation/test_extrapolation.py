@@ -49,7 +49,8 @@ SLOW = communities(12, 5)
 
 @pytest.fixture(autouse=True)
 def on_small_graphs_too(monkeypatch):
-    monkeypatch.setattr(runs, "LEAST_ARCS", 0)
+    for least in ("LEAST_ARCS", "LEAST_ON_HOST"):
+        monkeypatch.setattr(runs, least, 0)
 
 
 def ran(edges: Edges, extrapolate: str, **options) -> ws.Result:
