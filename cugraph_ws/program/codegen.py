@@ -31,8 +31,8 @@ __all__ = [
     "adaptors",
     "cache_folder",
     "constants_text",
-    "cpu_adaptors",
     "generated_source",
+    "host_adaptors",
     "identity_text",
     "keeps_when_silent",
     "loaded_text",
@@ -647,14 +647,9 @@ def _list_lines(program: VertexProgram, types_: Types, access: Access) -> list[s
     )
 
 
-def cpu_adaptors(program: VertexProgram, types_: Types) -> list[str]:
-    """Write what only loops on the CPU use: of aggregates, several supersteps in a call, and `ws.mode()`."""
+def host_adaptors(program: VertexProgram, types_: Types) -> str:
+    """Write what loops on the CPU call and kernels do not: for `ws.mode()`, and for several supersteps in a call."""
     lines = [] if program.listing is None else key_lines(program.listing, types_.message)
-    return ["\n".join([*term_lines(program), *_value_lines(program), *lines])]
-
-
-def _value_lines(program: VertexProgram) -> list[str]:
-    """Write what supersteps that follow each other in one call need."""
     first, aggregates = len(program.parameters), len(program.aggregates)
     values = [
         *[f"values[{place}]" for place in range(first)],
@@ -662,12 +657,14 @@ def _value_lines(program: VertexProgram) -> list[str]:
         f"values[{first + aggregates}]",
         "number",
     ]
-    return [
+    return "\n".join([
+        *term_lines(program),
+        *lines,
         f"AGGREGATES = {aggregates}",
         f"READS_TARGET = {program.reads_target}",
         "@inline\ndef next_values(values, sums, number):",
         f"    return {_tuple(values)}",
-    ]
+    ])  # fmt: skip
 
 
 def term_lines(program: VertexProgram) -> list[str]:
@@ -737,7 +734,7 @@ def generated_source(program: VertexProgram, types_: Types) -> str:
         f'"""Loops of the vertex program {program.name}, generated."""',
         *program_text(program, "from cugraph_ws.kernels.cpu.jit import inline, jit"),
         adaptors(program, types_),
-        *cpu_adaptors(program, types_),
+        host_adaptors(program, types_),
         *[loop_text(loop) for loop in loops_of(program)],
     ]
     return "\n\n".join(parts) + "\n"

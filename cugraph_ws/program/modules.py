@@ -27,8 +27,8 @@ from cugraph_ws.errors import ProgramError
 from cugraph_ws.program.codegen import (
     Types,
     adaptors,
-    cpu_adaptors,
     generated_source,
+    host_adaptors,
     loops_of,
     record_fields,
     without_interface,
@@ -129,7 +129,7 @@ def python_module(program: VertexProgram, types_: Types) -> types.ModuleType:
     more = zip(program.edge_state, program.edge_state_kinds, strict=True)
     fit = fitting(program, types_, more)
     text = adaptors(program, types_, checked=True)
-    text = "\n".join([text, *cpu_adaptors(program, types_)])
+    text = "\n".join([text, host_adaptors(program, types_)])
     return plain_module(program, record_fields(program), fit, text, loops_of(program))
 
 

@@ -207,8 +207,8 @@ def gather_fused(
     """Run dense supersteps of all vertices in one thread, until the run has converged; return how many.
 
     The first reads the first of `states`, two tuples of arrays, and writes the second; then they take turns.
-    `sums`, of shape (2, aggregates), has the program's aggregates before the first superstep in its first row; its rows
-    become those before the last superstep and after it.  `changes` has a row for the totals of each superstep,
+    `sums`, of shape (2, aggregates), has the program's sums before the first superstep; its rows
+    become the sums before the last superstep and after it.  `changes` has a row for the totals of each superstep,
     which `gather` describes.  The run has converged if nothing is active, or if the change `norm` of these is at
     most `tolerance`; it has diverged if that is not finite.  Without a residual, `norm` is 0.
     """

@@ -172,11 +172,6 @@ def terms(vertex: Any, values: Any) -> Any:
     return ()
 
 
-def next_values(values: Any, sums: Any, number: Any) -> Any:
-    """Return the values of a superstep: those of another with other sums and another number."""
-    return values
-
-
 def no_terms() -> Any:
     """Return the terms of no vertices."""
     return ()
@@ -185,6 +180,11 @@ def no_terms() -> Any:
 def add_terms(first: Any, second: Any) -> Any:
     """Fold two vertices' terms of the aggregates."""
     return ()
+
+
+def next_values(values: Any, sums: Any, number: Any) -> Any:
+    """Return the values of a superstep: those of another with other sums and another number."""
+    return values
 
 
 def take_message(inbox: Any, vertex: Any) -> Any:
