@@ -37,9 +37,7 @@ def make_frame(
         NaN.
     """
     values = [_column(column, arrow_backed) for column in columns.values()]
-    frame = pd.DataFrame(
-        dict(enumerate(values)), copy=False
-    )  # its own copies would take as long again
+    frame = pd.DataFrame(dict(enumerate(values)))
     frame.columns = _index(tuple(columns), pd.get_option("future.infer_string")).view()
     return frame
 
@@ -59,7 +57,6 @@ def join_categories(dtypes: Sequence[pd.CategoricalDtype]) -> pd.CategoricalDtyp
 
 
 def _column(column: Array | Masked | Ids | list[str], arrow_backed: bool) -> Any:
-    """Return a column's values in memory of their own."""
     if isinstance(column, Ids):
         return _ids(column, arrow_backed)
     if isinstance(column, Masked):
@@ -67,7 +64,7 @@ def _column(column: Array | Masked | Ids | list[str], arrow_backed: bool) -> Any
             return _arrow_backed(pa.array(column.values, mask=~column.valid))
         return _masked(column)
     if isinstance(column, np.ndarray) and column.dtype.kind in "biuf" and not arrow_backed:
-        return column.copy()
+        return column
     return _arrow_backed(pa.array(column)) if arrow_backed else pd.Series(column)
 
 
@@ -79,8 +76,8 @@ def _masked(column: Masked) -> Any:
     if column.values.dtype.kind == "f":
         return column.filled(column.values.dtype.type(np.nan))
     if column.values.dtype.kind == "b":
-        return pd.arrays.BooleanArray(column.values.copy(), ~column.valid)
-    return pd.arrays.IntegerArray(column.values.copy(), ~column.valid)
+        return pd.arrays.BooleanArray(column.values, ~column.valid)
+    return pd.arrays.IntegerArray(column.values, ~column.valid)
 
 
 def _ids(column: Ids, arrow_backed: bool) -> Any:
@@ -102,8 +99,7 @@ def _ids(column: Ids, arrow_backed: bool) -> Any:
         return pd.Series(np.array([*values.to_pylist(), None], dtype=object)[:-1], dtype=object)
     if pa.types.is_integer(values.type):
         return _integer_ids(column)
-    converted = values.to_pandas() if dtype is None else values.to_pandas().astype(dtype)
-    return converted.copy()  # it may lie in Arrow's memory, which cannot be changed
+    return values.to_pandas() if dtype is None else values.to_pandas().astype(dtype)
 
 
 def _categories(values: pa.Array, dtype: pd.CategoricalDtype) -> Any:
