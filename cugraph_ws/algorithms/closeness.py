@@ -24,10 +24,10 @@ from cugraph_ws.algorithms.weighted_paths import distances_from, refuse_inexact
 from cugraph_ws.arguments import check_count, check_flag, shown
 from cugraph_ws.backends import loops
 from cugraph_ws.errors import InputError
+from cugraph_ws.execution.batches import width_of_batch
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.driver import run_on
 from cugraph_ws.execution.loop import Result, Step
-from cugraph_ws.execution.run_memory import width_of_batch
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.footprints import Row, Sizes
 from cugraph_ws.graph.graph import Graph

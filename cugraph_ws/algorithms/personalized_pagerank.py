@@ -26,10 +26,10 @@ from cugraph_ws.arguments import (
     shown,
 )
 from cugraph_ws.errors import ConvergenceError, InputError
+from cugraph_ws.execution.batches import width_of_batch
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.driver import run_on
 from cugraph_ws.execution.loop import Column, Step
-from cugraph_ws.execution.run_memory import width_of_batch
 from cugraph_ws.frames.base import Masked, VertexNumbers
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.edges import AUTO

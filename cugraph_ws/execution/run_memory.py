@@ -65,7 +65,6 @@ __all__ = [
     "refuse_run",
     "room_for_runs",
     "sizes_of",
-    "width_of_batch",
 ]
 
 SMALL = 1 << 24  # bytes that every machine has: a query would take as long as a small search
@@ -291,39 +290,6 @@ def columns_that_fit(
     return max(1, min(most, int(room // max(each * vertices, 1))))
 
 
-def width_of_batch(
-    part: Any, most: int, each: float, cells: int, row: Row, *, kept: float = 0
-) -> int:
-    """Return how many sources a batch has, so that it fits in memory on all ranks; collective.
-
-    Parameters
-    ----------
-    part : Part
-    most : int
-        Most sources.
-    each : float
-        Bytes of a batch by vertex and source.
-    cells : int
-        Most entries of a matrix by vertex and source.
-    row : Row
-        What a run takes beside its batches.
-    kept : float
-        Bytes of results of earlier batches.
-
-    Returns
-    -------
-    int
-        At least 1.
-    """
-    size, comm = max(part.size, 1), part.graph.comm
-    kept += row.of(sizes_of(part.graph, on_device=part.on_device))
-    own_width = columns_that_fit(
-        size, most, each, rest=kept, on_device=part.on_device, graph=part.graph
-    )
-    widths: list[int] = comm.allgather(min(own_width, cells // size))
-    return max(1, min(widths))
-
-
 def _is_small(needed: float, on_device: bool) -> bool:
     """Return whether so many bytes are there in any case, so that none need be asked for."""
     return needed < SMALL and (on_device or LIMIT not in os.environ)
@@ -395,12 +361,13 @@ def program_memory(
     )
     by_vertex = 16.0 + 2 * state + constants
     read = [name for name in program.edges if name != "weight" or sizes.weighted]
-    csr = 0.0  # and the edge columns in its order
-    if sizes.directed and ("active" in program.functions or ("out_weight" in sums and read)):
-        csr = 0 if sizes.mapped else sizes.csr + 8 * len(read) * arcs
+    by_source = sizes.directed and (
+        "active" in program.functions or bool("out_weight" in sums and read)
+    )  # reads the CSR, and the edge columns in its order
+    csr = sizes.csr + 8 * len(read) * arcs if by_source and not sizes.mapped else 0.0
     more = 0.0
     if not sizes.on_device:  # kernels on the GPU cast what they read
-        orders = 2 if csr and "active" in program.functions else 1
+        orders = 2 if by_source and "active" in program.functions else 1
         more = orders * arcs * sum(map(partial(_width_of_cast, program, sizes), read))
     if "active" in program.functions:
         by_vertex += 13 + 4 * ("priority" in program.functions) + (25 + each) * follows

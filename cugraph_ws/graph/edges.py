@@ -27,6 +27,7 @@ from cugraph_ws.graph.numbering import NewArray, Numbered, number_rows
 from cugraph_ws.graph.vertices import Vertices, id_columns
 from cugraph_ws.runtime.dispatch import provider
 from cugraph_ws.runtime.mapped_files import FileFolder
+from cugraph_ws.runtime.memory import available_memory
 
 __all__ = [
     "AUTO",
@@ -43,7 +44,6 @@ __all__ = [
     "read_edges",
     "read_ends",
     "refuse_loops",
-    "refuse_repeated",
     "weight_column",
 ]
 
@@ -256,13 +256,10 @@ def read_edges(
     self_loops: Loops,
     duplicates: Duplicates | Mapping[str, Merge],
     consume: bool,
-    room: int,
+    room: int | None = None,
     folder: FileFolder | None = None,
 ) -> ReadEdges:
-    """Check an edge frame, number its vertices and group its edges; see `Graph`.
-
-    `room` is the bytes that it may take; with `folder`, arcs are in files there.
-    """
+    """Check an edge frame, number its vertices and group its edges in memory or a folder; see `Graph`."""
     used = [*sources, *destinations, *carried]
     frame = open_frame(edges, "edges", on_device=True, columns=used)
     extra = None
@@ -284,32 +281,27 @@ def read_edges(
             consume=consume,
         )
         return read
+    available = available_memory() if room is None else room
     in_memory = len(frame) if folder is None else 0
-    width = 4 * len(carried)  # every number takes at least four bytes
     remedy = f"give placement='disk', {IN_MEMORY}" if folder is None else ON_DISK
-    check_memory(estimate_of_build(in_memory, 0, [], both=both, value_bytes=width), room, remedy)
+
+    def check(size: int, shapes: list[IdShape], width: int) -> None:
+        estimate = estimate_of_build(in_memory, size, shapes, both=both, value_bytes=width)
+        check_memory(estimate, available, remedy)
 
     def watch(shape: IdShape) -> None:
-        least = estimate_of_build(in_memory, shape.distinct, [shape], both=both, value_bytes=width)
-        check_memory(least, room, remedy)
+        check(shape.distinct, [shape], least)
 
+    least = 4 * len(carried)  # every number takes at least four bytes
+    check(0, [], least)
     types, parts, dense_up_to = read_ends(frame, sources, destinations, extra)
     new: NewArray = np.empty if folder is None else folder.filled
     numbered = number_rows(parts, dense_up_to=dense_up_to, watch=watch, new=new)
     del parts
     values = _read_values(frame, carried, weight)
     numbered_vertices = Vertices(sources, types, numbered.numbering)
-    check_memory(
-        estimate_of_build(
-            in_memory,
-            numbered_vertices.size,
-            [numbered.shape],
-            both=both,
-            value_bytes=sum(array.itemsize for array in values.values()),
-        ),
-        room,
-        remedy,
-    )
+    width = sum(array.itemsize for array in values.values())
+    check(numbered_vertices.size, [numbered.shape], width)
     if extra is not None:
         numbered_vertices.keep_attributes(extra, numbered.numbers(2).astype(np.int64))
     kind = frame.kind_like(sources[0])
@@ -320,11 +312,14 @@ def read_edges(
         frame.release(used)
     del frame
     if folder is not None:
-        left = room - numbered_vertices.numbering.nbytes
-        arcs, number_of_edges, loops = _arcs_on_disk(
-            numbered, values, self_loops, numbered_vertices, both=both, folder=folder, room=left
-        )
-        return ReadEdges(kind, numbered_vertices, arcs, number_of_edges, loops)
+        left = available - numbered_vertices.numbering.nbytes
+        drop = self_loops == "drop"
+        listed = MappedEdges(numbered, values, both=both, drop_loops=drop, limit=left)
+        if self_loops == "error" and (loops := listed.loops):
+            row = listed.first_loop
+            refuse_loops(row, numbered_vertices.describe(listed.source(row)), loops)
+        mapped, edges_kept = listed.arcs(folder), listed.number_of_edges
+        return ReadEdges(kind, numbered_vertices, mapped, edges_kept, listed.loops)
     arcs, number_of_edges = _arcs_in_memory(numbered, values, both=both)
     return ReadEdges(kind, numbered_vertices, arcs, number_of_edges, loops)
 
@@ -360,24 +355,6 @@ def _arcs_in_memory(
     number_of_edges = len(listed.sources)
     base, placed = listed.rows_of_sources(list(values.values()), both=both)
     return Arcs(base, dict(zip(values, placed, strict=True)), directed=not both), number_of_edges
-
-
-def _arcs_on_disk(
-    numbered: Numbered,
-    values: dict[str, Array],
-    policy: Loops,
-    vertices: Vertices,
-    *,
-    both: bool,
-    folder: FileFolder,
-    room: int,
-) -> tuple[Arcs, int, int]:
-    """Group the edges in files; return the arcs, the number of edges, and that of self-loops in the frame."""
-    edges = MappedEdges(numbered, values, both=both, drop_loops=policy == "drop", limit=room)
-    if policy == "error" and edges.loops:
-        vertex = vertices.describe(edges.source(edges.first_loop))
-        refuse_loops(edges.first_loop, vertex, edges.loops)
-    return edges.arcs(folder), edges.number_of_edges, edges.loops
 
 
 def read_ends(
@@ -461,25 +438,4 @@ def refuse_loops(row: int, vertex: str, loops: int) -> NoReturn:
     raise InputError(
         f"self_loops='error': row {row} joins {vertex} to itself, and {loops - 1} more rows "
         f"are self-loops; choose 'keep' or 'drop'"
-    )
-
-
-def refuse_repeated(surplus: int, edge: str) -> NoReturn:
-    """Raise InputError for parallel edges.
-
-    Parameters
-    ----------
-    surplus : int
-        Number of edges after the first between the same two vertices.
-    edge : str
-        The ends of one of them, as errors show them.
-
-    Raises
-    ------
-    InputError
-        Always.
-    """
-    raise InputError(
-        f"duplicates='error': {surplus} edges repeat another, such as {edge}; choose another policy: "
-        f"'keep', 'sum', 'min', 'max', 'mean' or 'first'"
     )

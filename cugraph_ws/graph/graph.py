@@ -14,6 +14,7 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence, Sized
 from contextlib import suppress
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, cast, get_args
 from weakref import WeakValueDictionary
@@ -61,6 +62,7 @@ LOG = logging.getLogger("cugraph_ws")
 Array = npt.NDArray[Any]
 Balance = Literal["even", "auto"] | Sequence[float]
 Spread = Literal["auto", "one", "copies", "parts"]
+IN_MEMORY: PlacementName = "memory"
 ENDS = ("source", "destination")
 # Arguments of other libraries, and what they are here.
 PEERS_ARGUMENTS = {
@@ -199,7 +201,7 @@ class Graph(GraphView[FrameT], GraphMethods[FrameT]):
         balance: Balance = "even",
         links: WantedLinks = "auto",
         spread: Spread = "auto",
-        placement: PlacementName = "memory",
+        placement: PlacementName = IN_MEMORY,
         memory_limit: int | str | None = None,
         folder: str | os.PathLike[str] | None = None,
     ) -> None:
@@ -212,34 +214,34 @@ class Graph(GraphView[FrameT], GraphMethods[FrameT]):
         check_columns(source, destination, weight, directed, attributes)
         check_flag("consume", consume)
         begun = time.perf_counter()
-        placed = Placement(placement, memory_limit, folder)
-        rows = placed.rows(edges)
+        placed = None
+        if placement is not IN_MEMORY or memory_limit is not None or folder is not None:
+            placed = Placement(placement, memory_limit, folder)
+        rows = None if placed is None else placed.rows(edges)
         given: Any = table_if_stream(edges) if rows is None else rows.no_rows
         vertices = table_if_stream(vertices)
         weight = weight_column(given, weight, source, destination)
         names, carried = named_columns(source, destination, weight, attributes)
         check_duplicates(duplicates, carried)
-        if rows is not None:
+        if placed is not None and rows is not None:
             ids = [(name, end) for end, of in zip(ENDS, names, strict=True) for name in of]
             columns = [(name, "weight" if name == weight else "attributes") for name in carried]
             given = placed.table(rows, ids, columns)
         del edges, rows
-        read = placed.build(
-            lambda files: read_edges(
-                given,
-                *names,
-                carried,
-                weight=weight,
-                both=not directed,
-                vertices=vertices,
-                self_loops=self_loops,
-                duplicates=duplicates,
-                consume=consume,
-                room=placed.room,
-                folder=files,
-            )
+        read_placed = partial(
+            read_edges,
+            given,
+            *names,
+            carried,
+            weight=weight,
+            both=not directed,
+            vertices=vertices,
+            self_loops=self_loops,
+            duplicates=duplicates,
+            consume=consume,
         )
-        self.memory_limit = placed.limit
+        read = read_placed() if placed is None else placed.build(read_placed)
+        self.memory_limit = None if placed is None else placed.limit
         size = read.vertices.size
         super().__init__(
             SingleRank(), np.array([0, size]), read.kind, read.vertices, names, carried,
