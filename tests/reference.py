@@ -394,10 +394,19 @@ class _Run:
         """Return what functions know as p before a superstep, with aggregates of the states."""
         without = self.p(superstep=np.int64(number))
         vertices = [self.at(v, state) for v, state in enumerate(states)]
-        sums = {
-            name: np.float64(sum(float(_call(function, state=v, p=without)) for v in vertices))
-            for name, function in self.program.aggregates.items()
+        folds = {
+            "sum": sum,
+            "any": any,
+            "max": lambda numbers: max(numbers, default=-math.inf),
+            "min": lambda numbers: min(numbers, default=math.inf),
         }
+        sums = {}
+        kinds = self.program.aggregate_folds
+        for (name, function), kind in zip(self.program.aggregates.items(), kinds, strict=True):
+            numbers = [float(_call(function, state=v, p=without)) for v in vertices]
+            if kind in ("min", "max"):  # of those that are numbers
+                numbers = [number for number in numbers if number == number]
+            sums[name] = np.float64(folds[kind](numbers))
         return self.p(superstep=np.int64(number), **sums)
 
     def sent(self, message: Any) -> Any:

@@ -95,24 +95,36 @@ class UntilHalf:
     day: ws.int64
     contributors = "active"
     combine = sum
+    max_iter = 20
 
     @ws.aggregate
     def infected(state):
         return state.ill
 
+    @ws.aggregate(max)
+    def last(state):
+        return state.day * 0.5 if state.ill else math.nan
+
+    @ws.aggregate(min)
+    def first(state):
+        return 3 - state.day
+
+    @ws.aggregate(any)
+    def late(state):
+        return state.day > 2
+
     def init(vertex):
         return vertex == 0, 0
 
     def until(p):
-        return p.infected * 2 >= p.number_of_vertices
+        return p.infected * 2 >= p.number_of_vertices and p.last < 8.0
 
     def compute(src):
         return src.ill
 
     def apply(old, gathered, p):
-        return old.ill or gathered > 0, old.day if old.ill else p.superstep + 1
-
-    max_iter = 20
+        day = p.superstep + 1 if p.first >= 1.0 else int(p.last * 2.0 + p.late)
+        return old.ill or gathered > 0, old.day if old.ill else day
 
 
 @entry(message=(float, int))

@@ -40,7 +40,7 @@ from cugraph_ws.algorithms.weighted_paths import (
 from cugraph_ws.arguments import check_count, check_flag
 from cugraph_ws.backends import loops
 from cugraph_ws.errors import InputError
-from cugraph_ws.execution.batches import width_of_batch
+from cugraph_ws.execution.batch_width import width_of_batch
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.driver import run_on
 from cugraph_ws.execution.loop import Checkpointed, Column, Step

@@ -26,7 +26,7 @@ from cugraph_ws.arguments import (
     shown,
 )
 from cugraph_ws.errors import ConvergenceError, InputError
-from cugraph_ws.execution.batches import width_of_batch
+from cugraph_ws.execution.batch_width import width_of_batch
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
 from cugraph_ws.execution.driver import run_on
 from cugraph_ws.execution.loop import Column, Step

@@ -30,6 +30,8 @@ from cugraph_ws.contract.engine import (
     Setup,
     Strategy,
     choose_engine,
+    folded_terms,
+    terms_of_none,
 )
 from cugraph_ws.contract.messages import BoundaryUpdate, ChooseWay, Entry, Way
 
@@ -65,4 +67,6 @@ __all__ = [
     "Way",
     "WorkerRequests",
     "choose_engine",
+    "folded_terms",
+    "terms_of_none",
 ]

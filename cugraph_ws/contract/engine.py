@@ -6,7 +6,7 @@ only what this file declares; which loop over edges runs, and where, is up to th
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import add
@@ -28,6 +28,8 @@ __all__ = [
     "Setup",
     "Strategy",
     "choose_engine",
+    "folded_terms",
+    "terms_of_none",
 ]
 
 Direction = Literal["gather", "pull", "push", "fused", "scatter"]
@@ -105,6 +107,36 @@ class Choice:
     large: bool = False
 
 
+def terms_of_none(folds: Sequence[str]) -> npt.NDArray[np.float64]:
+    """Return the aggregates of no vertices, by their folds."""
+    first = {"max": -np.inf, "min": np.inf}
+    return np.array([first.get(fold, 0.0) for fold in folds], np.float64)
+
+
+def folded_terms(
+    rows: Sequence[npt.NDArray[np.float64]], folds: Sequence[str]
+) -> npt.NDArray[np.float64]:
+    """Fold the aggregates of several parts, in their order.
+
+    Parameters
+    ----------
+    rows : sequence of ndarray of float64, shape (aggregates,)
+    folds : sequence of str
+        "sum", "max", "min" or "any", for each aggregate.
+    """
+    functions: dict[str, Callable[..., Any]] = {
+        "sum": np.add,
+        "min": np.fmin,
+        "max": np.fmax,
+        "any": np.fmax,
+    }
+    folded = terms_of_none(folds)
+    for place, fold in enumerate(folds):
+        for row in rows:
+            folded[place] = functions[fold](folded[place], row[place])
+    return folded
+
+
 @dataclass
 class Counts:
     """What a superstep did, and the work that it leaves.
@@ -125,6 +157,8 @@ class Counts:
         For each superstep in the call: active vertices that sent, and arcs read.
     sums : ndarray of float64, shape (aggregates,)
         The program's aggregates over the current states.
+    folds : tuple of str
+        How each of them is folded, on a rank's own counts: "sum", "max", "min" or "any".
     changes : list of (float, float)
         Both norms for each superstep, if a call ran several dense ones.
     modes : list of (str, str)
@@ -150,6 +184,7 @@ class Counts:
     greatest_change: float = 0.0
     history: list[tuple[int, int]] = field(default_factory=list)
     sums: npt.NDArray[np.float64] = field(default_factory=lambda: np.zeros(0))
+    folds: tuple[str, ...] = ()
     changes: list[tuple[float, float]] = field(default_factory=list)
     modes: list[tuple[str, str]] = field(default_factory=list)
     exchanges: list[tuple[int, int]] = field(default_factory=list)
@@ -159,8 +194,8 @@ class Counts:
     layout: LayoutName | Literal[""] = ""
 
     @staticmethod
-    def merged(parts: Sequence[Counts]) -> Counts:
-        """Return the combined counts of all partitions."""
+    def merged(parts: Sequence[Counts], folds: Sequence[str] = ()) -> Counts:
+        """Return the combined counts of all partitions; `folds` are those of the aggregates."""
         if len(parts) == 1:
             return parts[0]
         steps = max(len(part.history) for part in parts)
@@ -173,7 +208,7 @@ class Counts:
             # floats are summed in order, as on a GPU
             total_change=reduce(add, [part.total_change for part in parts]),
             greatest_change=float(np.max([part.greatest_change for part in parts])),
-            sums=reduce(np.add, [part.sums for part in parts]),
+            sums=folded_terms([part.sums for part in parts], folds),
             history=[
                 (sum(row[0] for row in rows), sum(row[1] for row in rows))
                 for rows in zip(*padded, strict=True)

@@ -12,15 +12,7 @@ from cugraph_ws.errors import InputError
 from cugraph_ws.graph.adjacency import Adjacency
 from cugraph_ws.graph.masks import chosen_rows
 
-__all__ = [
-    "Merge",
-    "Policy",
-    "merge_parallel",
-    "policy_of",
-    "refuse_infinite",
-    "refuse_repeated",
-    "repeats",
-]
+__all__ = ["Merge", "Policy", "merge_parallel", "policy_of", "refuse_infinite", "repeats"]
 
 Array = npt.NDArray[Any]
 Merge = Literal["sum", "min", "max", "mean", "first"]
@@ -147,24 +139,3 @@ def refuse_infinite(policy: str, name: str, value: Any, edge: str) -> NoReturn:
 
 def _mean_dtype(values: Array) -> np.dtype[Any]:
     return np.dtype(np.float64) if values.dtype.kind == "i" else values.dtype
-
-
-def refuse_repeated(surplus: int, edge: str) -> NoReturn:
-    """Raise InputError for parallel edges.
-
-    Parameters
-    ----------
-    surplus : int
-        Number of edges after the first between the same two vertices.
-    edge : str
-        The ends of one of them, as errors show them.
-
-    Raises
-    ------
-    InputError
-        Always.
-    """
-    raise InputError(
-        f"duplicates='error': {surplus} edges repeat another, such as {edge}; choose another policy: "
-        f"'keep', 'sum', 'min', 'max', 'mean' or 'first'"
-    )

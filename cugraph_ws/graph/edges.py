@@ -24,10 +24,10 @@ from cugraph_ws.graph.duplicates import Merge
 from cugraph_ws.graph.footprints import IN_MEMORY, ON_DISK, IdShape, check_memory, estimate_of_build
 from cugraph_ws.graph.mapped_arcs import MappedEdges
 from cugraph_ws.graph.numbering import NewArray, Numbered, number_rows
+from cugraph_ws.graph.self_loops import refuse_loops, refuse_or_drop_loops
 from cugraph_ws.graph.vertices import Vertices, id_columns
 from cugraph_ws.runtime.dispatch import provider
 from cugraph_ws.runtime.mapped_files import FileFolder
-from cugraph_ws.runtime.memory import available_memory
 
 __all__ = [
     "AUTO",
@@ -43,7 +43,7 @@ __all__ = [
     "named_columns",
     "read_edges",
     "read_ends",
-    "refuse_loops",
+    "refuse_repeated",
     "weight_column",
 ]
 
@@ -256,10 +256,13 @@ def read_edges(
     self_loops: Loops,
     duplicates: Duplicates | Mapping[str, Merge],
     consume: bool,
-    room: int | None = None,
+    room: int,
     folder: FileFolder | None = None,
 ) -> ReadEdges:
-    """Check an edge frame, number its vertices and group its edges in memory or a folder; see `Graph`."""
+    """Check an edge frame, number its vertices and group its edges; see `Graph`.
+
+    `room` is the bytes that it may take; with `folder`, arcs are in files there.
+    """
     used = [*sources, *destinations, *carried]
     frame = open_frame(edges, "edges", on_device=True, columns=used)
     extra = None
@@ -281,45 +284,47 @@ def read_edges(
             consume=consume,
         )
         return read
-    available = available_memory() if room is None else room
     in_memory = len(frame) if folder is None else 0
+    width = 4 * len(carried)  # every number takes at least four bytes
     remedy = f"give placement='disk', {IN_MEMORY}" if folder is None else ON_DISK
-
-    def check(size: int, shapes: list[IdShape], width: int) -> None:
-        estimate = estimate_of_build(in_memory, size, shapes, both=both, value_bytes=width)
-        check_memory(estimate, available, remedy)
+    check_memory(estimate_of_build(in_memory, 0, [], both=both, value_bytes=width), room, remedy)
 
     def watch(shape: IdShape) -> None:
-        check(shape.distinct, [shape], least)
+        least = estimate_of_build(in_memory, shape.distinct, [shape], both=both, value_bytes=width)
+        check_memory(least, room, remedy)
 
-    least = 4 * len(carried)  # every number takes at least four bytes
-    check(0, [], least)
     types, parts, dense_up_to = read_ends(frame, sources, destinations, extra)
     new: NewArray = np.empty if folder is None else folder.filled
     numbered = number_rows(parts, dense_up_to=dense_up_to, watch=watch, new=new)
     del parts
     values = _read_values(frame, carried, weight)
     numbered_vertices = Vertices(sources, types, numbered.numbering)
-    width = sum(array.itemsize for array in values.values())
-    check(numbered_vertices.size, [numbered.shape], width)
+    check_memory(
+        estimate_of_build(
+            in_memory,
+            numbered_vertices.size,
+            [numbered.shape],
+            both=both,
+            value_bytes=sum(array.itemsize for array in values.values()),
+        ),
+        room,
+        remedy,
+    )
     if extra is not None:
         numbered_vertices.keep_attributes(extra, numbered.numbers(2).astype(np.int64))
     kind = frame.kind_like(sources[0])
     loops = None
     if self_loops != "keep" and folder is None:
-        loops = _refuse_or_drop_loops(numbered, values, self_loops, numbered_vertices)
+        loops = refuse_or_drop_loops(numbered, values, self_loops, numbered_vertices)
     if consume:
         frame.release(used)
     del frame
     if folder is not None:
-        left = available - numbered_vertices.numbering.nbytes
-        drop = self_loops == "drop"
-        listed = MappedEdges(numbered, values, both=both, drop_loops=drop, limit=left)
-        if self_loops == "error" and (loops := listed.loops):
-            row = listed.first_loop
-            refuse_loops(row, numbered_vertices.describe(listed.source(row)), loops)
-        mapped, edges_kept = listed.arcs(folder), listed.number_of_edges
-        return ReadEdges(kind, numbered_vertices, mapped, edges_kept, listed.loops)
+        left = room - numbered_vertices.numbering.nbytes
+        arcs, number_of_edges, loops = _arcs_on_disk(
+            numbered, values, self_loops, numbered_vertices, both=both, folder=folder, room=left
+        )
+        return ReadEdges(kind, numbered_vertices, arcs, number_of_edges, loops)
     arcs, number_of_edges = _arcs_in_memory(numbered, values, both=both)
     return ReadEdges(kind, numbered_vertices, arcs, number_of_edges, loops)
 
@@ -355,6 +360,24 @@ def _arcs_in_memory(
     number_of_edges = len(listed.sources)
     base, placed = listed.rows_of_sources(list(values.values()), both=both)
     return Arcs(base, dict(zip(values, placed, strict=True)), directed=not both), number_of_edges
+
+
+def _arcs_on_disk(
+    numbered: Numbered,
+    values: dict[str, Array],
+    policy: Loops,
+    vertices: Vertices,
+    *,
+    both: bool,
+    folder: FileFolder,
+    room: int,
+) -> tuple[Arcs, int, int]:
+    """Group the edges in files; return the arcs, the number of edges, and that of self-loops in the frame."""
+    edges = MappedEdges(numbered, values, both=both, drop_loops=policy == "drop", limit=room)
+    if policy == "error" and edges.loops:
+        vertex = vertices.describe(edges.source(edges.first_loop))
+        refuse_loops(edges.first_loop, vertex, edges.loops)
+    return edges.arcs(folder), edges.number_of_edges, edges.loops
 
 
 def read_ends(
@@ -400,35 +423,15 @@ def read_ends(
     return types, parts, 8 * rows + (1 << 20)
 
 
-def _refuse_or_drop_loops(
-    numbered: Numbered, values: dict[str, Array], policy: Loops, vertices: Vertices
-) -> int:
-    """Apply a policy on self-loops to columns and values, in place; return their number."""
-    sources, destinations = numbered.columns[:2]
-    no_loop = sources != destinations
-    loops = len(no_loop) - int(np.count_nonzero(no_loop))
-    if not loops:
-        return 0
-    if policy == "error":
-        row = int(np.argmin(no_loop))
-        refuse_loops(row, vertices.describe(int(numbered.numbers(0)[row])), loops)
-    numbered.columns[:2] = [sources[no_loop], destinations[no_loop]]
-    for name in values:
-        values[name] = values[name][no_loop]
-    return loops
-
-
-def refuse_loops(row: int, vertex: str, loops: int) -> NoReturn:
-    """Raise InputError for self-loops.
+def refuse_repeated(surplus: int, edge: str) -> NoReturn:
+    """Raise InputError for parallel edges.
 
     Parameters
     ----------
-    row : int
-        The row of the first self-loop.
-    vertex : str
-        Its vertex, as errors show it.
-    loops : int
-        Number of self-loops.
+    surplus : int
+        Number of edges after the first between the same two vertices.
+    edge : str
+        The ends of one of them, as errors show them.
 
     Raises
     ------
@@ -436,6 +439,6 @@ def refuse_loops(row: int, vertex: str, loops: int) -> NoReturn:
         Always.
     """
     raise InputError(
-        f"self_loops='error': row {row} joins {vertex} to itself, and {loops - 1} more rows "
-        f"are self-loops; choose 'keep' or 'drop'"
+        f"duplicates='error': {surplus} edges repeat another, such as {edge}; choose another policy: "
+        f"'keep', 'sum', 'min', 'max', 'mean' or 'first'"
     )

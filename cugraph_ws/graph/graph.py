@@ -14,7 +14,6 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence, Sized
 from contextlib import suppress
-from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, cast, get_args
 from weakref import WeakValueDictionary
@@ -36,6 +35,7 @@ from cugraph_ws.graph.edges import (
     Columns,
     Duplicates,
     Loops,
+    ReadEdges,
     check_duplicates,
     named_columns,
     read_edges,
@@ -49,6 +49,8 @@ from cugraph_ws.graph.view import GraphView
 from cugraph_ws.runtime.arrays import as_host
 from cugraph_ws.runtime.communicator import SingleRank, WantedLinks
 from cugraph_ws.runtime.dispatch import provider
+from cugraph_ws.runtime.mapped_files import FileFolder
+from cugraph_ws.runtime.memory import available_memory
 from cugraph_ws.suggestions import did_you_mean
 
 if TYPE_CHECKING:
@@ -62,7 +64,6 @@ LOG = logging.getLogger("cugraph_ws")
 Array = npt.NDArray[Any]
 Balance = Literal["even", "auto"] | Sequence[float]
 Spread = Literal["auto", "one", "copies", "parts"]
-IN_MEMORY: PlacementName = "memory"
 ENDS = ("source", "destination")
 # Arguments of other libraries, and what they are here.
 PEERS_ARGUMENTS = {
@@ -201,7 +202,7 @@ class Graph(GraphView[FrameT], GraphMethods[FrameT]):
         balance: Balance = "even",
         links: WantedLinks = "auto",
         spread: Spread = "auto",
-        placement: PlacementName = IN_MEMORY,
+        placement: PlacementName = "memory",
         memory_limit: int | str | None = None,
         folder: str | os.PathLike[str] | None = None,
     ) -> None:
@@ -214,9 +215,8 @@ class Graph(GraphView[FrameT], GraphMethods[FrameT]):
         check_columns(source, destination, weight, directed, attributes)
         check_flag("consume", consume)
         begun = time.perf_counter()
-        placed = None
-        if placement is not IN_MEMORY or memory_limit is not None or folder is not None:
-            placed = Placement(placement, memory_limit, folder)
+        is_usual = placement == "memory" and memory_limit is None and folder is None
+        placed = None if is_usual else Placement(placement, memory_limit, folder)
         rows = None if placed is None else placed.rows(edges)
         given: Any = table_if_stream(edges) if rows is None else rows.no_rows
         vertices = table_if_stream(vertices)
@@ -228,19 +228,23 @@ class Graph(GraphView[FrameT], GraphMethods[FrameT]):
             columns = [(name, "weight" if name == weight else "attributes") for name in carried]
             given = placed.table(rows, ids, columns)
         del edges, rows
-        read_placed = partial(
-            read_edges,
-            given,
-            *names,
-            carried,
-            weight=weight,
-            both=not directed,
-            vertices=vertices,
-            self_loops=self_loops,
-            duplicates=duplicates,
-            consume=consume,
-        )
-        read = read_placed() if placed is None else placed.build(read_placed)
+
+        def read_in(files: FileFolder | None) -> ReadEdges:
+            return read_edges(
+                given,
+                *names,
+                carried,
+                weight=weight,
+                both=not directed,
+                vertices=vertices,
+                self_loops=self_loops,
+                duplicates=duplicates,
+                consume=consume,
+                room=available_memory() if placed is None else placed.room,
+                folder=files,
+            )
+
+        read = read_in(None) if placed is None else placed.build(read_in)
         self.memory_limit = None if placed is None else placed.limit
         size = read.vertices.size
         super().__init__(

@@ -24,7 +24,8 @@ from cugraph_ws.frames.base import FrameKind, VertexNumbers, open_frame
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.adjacency import Adjacency
 from cugraph_ws.graph.arcs import Arcs, Order
-from cugraph_ws.graph.duplicates import Policy, policy_of, refuse_infinite, refuse_repeated
+from cugraph_ws.graph.duplicates import Policy, policy_of, refuse_infinite
+from cugraph_ws.graph.edges import refuse_repeated
 from cugraph_ws.graph.framed import Framed
 from cugraph_ws.graph.masks import kept_arcs
 from cugraph_ws.graph.report import GraphReport

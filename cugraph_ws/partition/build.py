@@ -30,10 +30,10 @@ from cugraph_ws.graph.edges import (
     Loops,
     check_duplicates,
     named_columns,
-    refuse_loops,
 )
 from cugraph_ws.graph.estimates import estimate_memory
 from cugraph_ws.graph.footprints import MemoryEstimate, check_memory
+from cugraph_ws.graph.self_loops import refuse_loops
 from cugraph_ws.graph.vertices import id_columns
 from cugraph_ws.partition import id_encoding
 from cugraph_ws.partition.id_encoding import agree_on_type

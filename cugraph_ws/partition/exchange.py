@@ -209,7 +209,7 @@ class RankExchange(Exchange):
             everyone.append(_unpack_counts(buffer[: len(head)]))
             self._take(executor, peer, _unpack(buffer[len(head) :]))
         each, traffics = zip(*everyone, strict=True)
-        return Counts.merged(each), Traffic.merged(traffics)
+        return Counts.merged(each, counts.folds), Traffic.merged(traffics)
 
     def update_trees(self, executor: Executor) -> None:
         """Update which ghosts have been reached by the tree growth."""
@@ -236,7 +236,7 @@ class RankExchange(Exchange):
         """Return the counts of all ranks, including ghosts' arcs."""
         head = _pack_counts(counts, Traffic())
         buffers = self._comm.alltoall([head] * self._comm.size)
-        return Counts.merged([_unpack_counts(buffer)[0] for buffer in buffers])
+        return Counts.merged([_unpack_counts(buffer)[0] for buffer in buffers], counts.folds)
 
     def total(self, number: int) -> int:
         """Return the sum of one number from each rank."""

@@ -43,6 +43,7 @@ __all__ = [
     "message_text",
     "program_text",
     "record_fields",
+    "term_lines",
     "vertex_text",
     "without_interface",
 ]
@@ -521,7 +522,10 @@ def adaptors(
         name: _call(program, name) if name in program.functions else default
         for name, default in (("starts", "True"), ("settled", "False"), ("priority", "0.0"))
     }
-    sums = [f"np.float64({_call(program, name)})" for name in program.aggregates]
+    sums = [
+        f"np.float64({f'bool({_call(program, name)})' if fold == 'any' else _call(program, name)})"
+        for name, fold in zip(program.aggregates, program.aggregate_folds, strict=True)
+    ]
     chosen = {"ANY": program.combine == "any", "ORDERED": "priority" in program.functions}
     lines = [
         *([CONVERSIONS] if program.infinite else []),
@@ -654,12 +658,33 @@ def host_adaptors(program: VertexProgram, types_: Types) -> str:
         "number",
     ]
     return "\n".join([
+        *term_lines(program),
         *lines,
         f"AGGREGATES = {aggregates}",
         f"READS_TARGET = {program.reads_target}",
         "@inline\ndef next_values(values, sums, number):",
         f"    return {_tuple(values)}",
     ])  # fmt: skip
+
+
+def term_lines(program: VertexProgram) -> list[str]:
+    """Write the functions that fold vertices' terms of the aggregates."""
+    first = {"sum": "0.0", "any": "0.0", "max": "-np.inf", "min": "np.inf"}
+
+    def joined(place: int, fold: str) -> str:
+        one, other = f"first[{place}]", f"second[{place}]"
+        sign = "<" if fold == "min" else ">"
+        return (
+            f"{one} + {other}" if fold == "sum" else f"({other} if {other} {sign} {one} else {one})"
+        )
+
+    folds = program.aggregate_folds
+    return [
+        "@inline\ndef no_terms():",
+        f"    return {_tuple([first[fold] for fold in folds])}",
+        "@inline\ndef add_terms(first, second):",
+        f"    return {_tuple([joined(place, fold) for place, fold in enumerate(folds)])}",
+    ]
 
 
 def _named(program: VertexProgram) -> dict[str, str]:

@@ -107,6 +107,7 @@ def max_norm(field: str) -> Norm:
 @dataclass(frozen=True)
 class _Aggregate:
     function: Callable[..., Any]
+    fold: str = "sum"
 
 
 def aggregate(function: Callable[..., Any]) -> Any:
@@ -115,14 +116,19 @@ def aggregate(function: Callable[..., Any]) -> Any:
     Parameters
     ----------
     function : callable
-        `function(state)` or `function(state, p)`, returning a number.
+        `function(state)` or `function(state, p)`, returning a number; the sum of flags is their count.  Or
+        `max`, `min` or `any`, to be read in the place of the sum: ``@ws.aggregate(max)``.
 
     Returns
     -------
     object
-        The marked function.  Inside `compute`, `apply` and `active`, `p.<name of the function>`
-        (float64) is its sum over all vertices before the superstep.
+        The marked function.  Inside `compute`, `apply`, `active` and `until`, `p.<name of the function>`
+        (float64) is its sum over all vertices before the superstep; or the greatest or least of the numbers
+        that are not NaN (without any, -inf or inf), or 1.0 if it is true of any vertex, else 0.0.
     """
+    fold = COMBINES.get(function)
+    if fold in ("sum", "max", "min", "any") and function is not any_message:
+        return lambda marked: _Aggregate(plain(marked), fold)
     return _Aggregate(plain(function))
 
 
@@ -255,7 +261,7 @@ def vertex_program(cls: type | None = None) -> VertexProgram:
     state = of_kind(declared, State)
     if not state:
         raise ProgramError(f"{name} declares no state; annotate a field, as in `width: ws.float32`")
-    functions, aggregates = _functions(cls, name)
+    functions, marked = _functions(cls, name)
     settings = {
         key: plain(cls.__dict__[key])
         for key in CLASS_SETTINGS
@@ -282,7 +288,8 @@ def vertex_program(cls: type | None = None) -> VertexProgram:
         predecessor=predecessors[0] if predecessors else None,
         validate=settings.get("validate"),
         functions=functions,
-        aggregates=aggregates,
+        aggregates={key: one.function for key, one in marked.items()},
+        aggregate_folds=tuple(one.fold for one in marked.values()),
         fold=settings["combine"] if isinstance(settings.get("combine"), Fold) else None,
         listing=_listing(settings, functions),
         extrapolation=settings.get("extrapolation"),
@@ -433,7 +440,7 @@ def _functions(cls: type, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
         if is_declaration(value):
             continue
         if isinstance(value, _Aggregate):
-            aggregates[key] = value.function
+            aggregates[key] = value
         elif key in CLASS_SETTINGS or key.startswith("__"):
             continue
         elif key in FUNCTIONS:

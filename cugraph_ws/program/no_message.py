@@ -147,7 +147,7 @@ def _flagged(
     for name, text in written.items():
         parameters = ("first", "second") if name == "combine" else ("message",)
         sources[name] = FunctionSource(text, parameters, {}, program.sources["compute"].location)
-        functions[name] = _function_of(sources[name], program.name)
+        functions[name] = _function_of(sources[name], program)
     return replace(
         changed, combine="custom", identity=(False, *identity), functions=functions, sources=sources,
         contributors="all" if program.all_send else "active", fold=None if names else program.fold,
@@ -323,18 +323,19 @@ def _rewritten(
             parameters=tuple(argument.arg for argument in node.args.args),
             definitions=tuple(definitions),
         )
-        functions[name] = _function_of(sources[name], program.name)
+        functions[name] = _function_of(sources[name], program)
     return replace(program, functions=functions, sources=sources, memory=Memory())
 
 
-def _function_of(source: FunctionSource, owner: str) -> Callable[..., Any]:
-    """Compile a function as plain Python for trials."""
+def _function_of(source: FunctionSource, program: VertexProgram) -> Callable[..., Any]:
+    """Compile a function as plain Python for trials, in the module of the program's."""
+    owner, module = program.name, program.functions["apply"].__module__
     definitions = source.definitions or tuple(
         (f"<{owner}>", node)
         for node in parse(source.text).body
         if isinstance(node, ast.FunctionDef)
     )
-    return plain_function(definitions, **plain_functions(owner))
+    return plain_function(definitions, **plain_functions(owner), __name__=module)
 
 
 def _renamed(source: FunctionSource, name: str) -> str:

@@ -39,7 +39,7 @@ DRAWING: dict[str, tuple[str, ...]] = {
 }
 FIRST = ("init", "starts")  # those that run before the first superstep
 CALLS = 1024  # calls of a function that are told apart
-COUNT = "ws_draws"  # the variable that counts draws in loops
+PASSES = "ws_passes"  # the variable that counts passes of loops
 
 
 def philox(key: Any, first: Any, second: Any) -> Any:
@@ -74,7 +74,7 @@ def drawn_bits(seed: int, step: int, call: int, vertex: int, count: int) -> Any:
     ----------
     seed, step, call, vertex, count : int
         The seed of the run, the number of the superstep (its lower 32 bits count), the function and the call
-        in it (16 bits), the number of the vertex (48 bits), and how often the function has drawn in loops (32 bits).
+        in it (16 bits), the number of the vertex (48 bits), and the pass of the function's loops (32 bits).
 
     Returns
     -------
@@ -175,11 +175,17 @@ def with_draws(function: ast.FunctionDef, name: str, place: int) -> None:
     calls = [
         node for node in ast.walk(function) if isinstance(node, ast.Call) and is_draw(node.func)
     ]
-    loops = [node for node in ast.walk(function) if isinstance(node, (ast.While, ast.For))]
-    looped = {id(node) for loop in loops for node in ast.walk(loop)}
+    drawing = {id(node) for node in calls}
+    loops = {
+        node: inside
+        for node in ast.walk(function)
+        if isinstance(node, (ast.While, ast.For))
+        and (inside := {id(inner) for inner in ast.walk(node)} & drawing)
+    }
+    looped = set().union(*loops.values())
     calls.sort(key=lambda node: (node.lineno, node.col_offset))
     for number_of_call, node in enumerate(calls):
-        count = f"({COUNT} := {COUNT} + 1)" if id(node) in looped else no_loop
+        count = PASSES if id(node) in looped else no_loop
         text = f"(p.{SEED}, {step}, {place * CALLS + number_of_call}, {number}, {count})"
         assert isinstance(node.func, ast.Attribute)
         tuple_ = ast.parse(text, mode="eval").body
@@ -190,13 +196,20 @@ def with_draws(function: ast.FunctionDef, name: str, place: int) -> None:
             for inner in ast.walk(part):
                 ast.copy_location(inner, node)
         node.args = [*tuple_.elts, *node.args]
-    if any(id(node) in looped for node in calls):
-        begins = ast.parse(f"{COUNT} = 0").body[0]
-        for inner in ast.walk(begins):
-            ast.copy_location(inner, function)
-        first = function.body[0]
-        documented = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
-        function.body.insert(int(documented), begins)
+    # A call is made at most once between two passes, also that in the condition of a loop.
+    for loop in loops:
+        loop.body.insert(0, _statement(f"{PASSES} = {PASSES} + 1", loop))
+    if loops:
+        documented = ast.get_docstring(function) is not None
+        function.body.insert(int(documented), _statement(f"{PASSES} = 0", function))
+
+
+def _statement(text: str, place: ast.AST) -> ast.stmt:
+    """Return a statement at the place of a node."""
+    statement = ast.parse(text).body[0]
+    for node in ast.walk(statement):
+        ast.copy_location(node, place)
+    return statement
 
 
 def misuse(function: ast.FunctionDef, name: str) -> tuple[ast.AST, str] | None:

@@ -131,6 +131,8 @@ class VertexProgram(Snapshot):
         The program with the same fields that runs in its place if all its edge attributes are integers.
     flagged : bool
         Whether a message begins with whether it was sent; see `cugraph_ws.program.no_message`.
+    aggregate_folds : tuple of str
+        What each aggregate is over all vertices: "sum", "max", "min" or "any".
     """
 
     name: str
@@ -162,6 +164,7 @@ class VertexProgram(Snapshot):
     infinite_message: tuple[bool, ...] = ()
     for_integers: VertexProgram | None = None
     flagged: bool = False
+    aggregate_folds: tuple[str, ...] = ()
 
     def read_sources(self) -> None:
         """Read and check the source of every function."""

@@ -12,6 +12,7 @@ from cugraph_ws.kernels.cpu.interface import (
     NO_TARGET,
     READS_TARGET,
     SETTLES,
+    add_terms,
     change,
     initial,
     is_active,
@@ -22,6 +23,7 @@ from cugraph_ws.kernels.cpu.interface import (
     merge,
     message,
     next_values,
+    no_terms,
     nothing,
     put,
     put_message,
@@ -180,11 +182,12 @@ def finish(
 
 @jit
 def sum_terms(low: Any, high: Any, state: Any, constants: Any, values: Any, totals: Any) -> None:
-    """Add to `totals` the terms of the vertices [low, high) in the program's sums."""
+    """Store in `totals` the aggregates of the vertices [low, high)."""
+    folded = no_terms()
     for vertex in range(low, high):
-        shares = terms(load(state, constants, vertex), values)
-        for place in range(len(totals)):
-            totals[place] += shares[place]
+        folded = add_terms(folded, terms(load(state, constants, vertex), values))
+    for place in range(len(totals)):
+        totals[place] = folded[place]
 
 
 @jit
@@ -204,7 +207,7 @@ def gather_fused(
     """Run dense supersteps of all vertices in one thread, until the run has converged; return how many.
 
     The first reads the first of `states`, two tuples of arrays, and writes the second; then they take turns.
-    `sums`, of shape (2, aggregates), has the program's sums before the first superstep, then zeros; its rows
+    `sums`, of shape (2, aggregates), has the program's sums before the first superstep; its rows
     become the sums before the last superstep and after it.  `changes` has a row for the totals of each superstep,
     which `gather` describes.  The run has converged if nothing is active, or if the change `norm` of these is at
     most `tolerance`; it has diverged if that is not finite.  Without a residual, `norm` is 0.
@@ -217,7 +220,6 @@ def gather_fused(
         if steps > 0:
             for place in range(AGGREGATES):  # assignments of slices take Numba seconds to compile
                 sums[0, place] = sums[1, place]
-                sums[1, place] = 0.0
         superstep_values = next_values(values, sums[0], values[-1] + steps)
         if not READS_TARGET and prepared:  # where messages read the target, `prepare` has no types
             prepare(0, vertices, edges, state, constants, superstep_values, outbox)

@@ -172,6 +172,16 @@ def terms(vertex: Any, values: Any) -> Any:
     return ()
 
 
+def no_terms() -> Any:
+    """Return the terms of no vertices."""
+    return ()
+
+
+def add_terms(first: Any, second: Any) -> Any:
+    """Fold two vertices' terms of the aggregates."""
+    return ()
+
+
 def next_values(values: Any, sums: Any, number: Any) -> Any:
     """Return the values of a superstep: those of another with other sums and another number."""
     return values

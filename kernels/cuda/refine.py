@@ -20,7 +20,16 @@ from typing import Any
 import numpy as np
 
 from cugraph_ws.kernels.cuda.bitmaps import GROUPS, has, place_of, votes
-from cugraph_ws.kernels.cuda.interface import FRONTIER, SWAPS, TERMS, copy_sent, differs
+from cugraph_ws.kernels.cuda.interface import (
+    FRONTIER,
+    SWAPS,
+    TERMS,
+    add_terms,
+    copy_sent,
+    differs,
+    put_terms,
+    take_terms,
+)
 from cugraph_ws.kernels.cuda.layout import BEYOND, FIGURES, GREATEST, RECORDS, ROW, TOTAL
 from cugraph_ws.kernels.cuda.primitives import (
     FULL,
@@ -193,9 +202,9 @@ def write_header(
 
 @kernel
 def sum_headers(headers: Any, words: Any, ranks: Any, sums: Any) -> None:
-    """Add up the aggregates of all ranks, in order of rank; each has a header of `words` numbers."""
-    for term in range(block() * threads() + thread(), TERMS, blocks() * threads()):
-        everyone = headers[FIGURES + term]
+    """Fold the aggregates of all ranks, in order of rank; each has a header of `words` numbers."""
+    if TERMS and block() == 0 and thread() == 0:
+        everyone = take_terms(headers, FIGURES)
         for rank in range(1, ranks):
-            everyone += headers[rank * words + FIGURES + term]
-        sums[term] = everyone
+            everyone = add_terms(everyone, take_terms(headers, rank * words + FIGURES))
+        put_terms(sums, 0, everyone)

@@ -135,7 +135,7 @@ def luby(seed: int) -> dict[str, list[Any]]:
 
 @ws.vertex_program
 class Dice:
-    """Throws dice in a loop, and by a number of sides that is itself thrown."""
+    """Throws dice as long as it is drawn, and by a number of sides that is itself thrown."""
 
     total: ws.int64
     times: ws.int64
@@ -149,9 +149,8 @@ class Dice:
         return src.total % 3
 
     def apply(old, gathered, p):
-        total, throw = gathered, 0
-        while throw < 3:
-            throw += 1
+        total = gathered
+        while p.random() < 0.7:
             total += p.random_integer(6)
         return total, p.random_integer(p.random_integer(2) * 10**18 + old.times)
 
@@ -160,12 +159,15 @@ def dice(seed: int) -> dict[str, list[Any]]:
     totals, times = list(range(1, EDGES.n + 1)), [0] * EDGES.n
     for step in range(3):
         sent = [sum(totals[u] % 3 for u in row) for row in neighbours()]
-        totals = [
-            sent[v] + sum(bits(seed, step, "apply", 0, v, count) % 6 for count in (1, 2, 3))
-            for v in range(EDGES.n)
-        ]
-        ends = [bits(seed, step, "apply", 2, v) % 2 * 10**18 + times[v] for v in range(EDGES.n)]
-        times = [bits(seed, step, "apply", 1, v) % max(ends[v], 1) for v in range(EDGES.n)]
+        totals = []
+        for v in range(EDGES.n):
+            total, passes = sent[v], 0
+            while unit(seed, step, "apply", 0, v, passes) < 0.7:
+                passes += 1
+                total += bits(seed, step, "apply", 1, v, passes) % 6
+            totals.append(total)
+        ends = [bits(seed, step, "apply", 3, v) % 2 * 10**18 + times[v] for v in range(EDGES.n)]
+        times = [bits(seed, step, "apply", 2, v) % max(ends[v], 1) for v in range(EDGES.n)]
     return {"total": totals, "times": times}
 
 

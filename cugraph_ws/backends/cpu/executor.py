@@ -24,6 +24,7 @@ from cugraph_ws.contract import (
     Counts,
     Entry,
     HostGathersOfRun,
+    folded_terms,
 )
 from cugraph_ws.errors import InputError
 from cugraph_ws.graph.arcs import Order
@@ -217,6 +218,7 @@ class CpuExecutor:
             counts.waiting = self._queues.waiting if self._queues is not None else 0
         if not len(counts.sums):
             counts.sums = self._sum_terms()
+        counts.folds = self._context.bound.program.aggregate_folds
         counts.beyond = sum(int(one[0]) for one in self._beyond)
         return counts
 
@@ -235,8 +237,7 @@ class CpuExecutor:
         ]
         with running(context.bound.program):
             context.run(context.loops.sum_terms, tasks)
-        shares: npt.NDArray[np.float64] = totals.sum(axis=0)
-        return shares
+        return folded_terms(list(totals), context.bound.program.aggregate_folds)
 
     def _gather_for(self, choice: Choice) -> Counts:
         """Gather: one superstep, or several if one thread takes all rows, and all terms of sums, in one range."""

@@ -23,14 +23,15 @@ from cugraph_ws.backends.cuda.vertices import DeviceVertices
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames.base import Frame
 from cugraph_ws.frames.values import read_numbers
-from cugraph_ws.graph.duplicates import Merge, policy_of, refuse_infinite, refuse_repeated
+from cugraph_ws.graph.duplicates import Merge, policy_of, refuse_infinite
 from cugraph_ws.graph.edges import (
     Duplicates,
     Loops,
     ReadEdges,
     read_ends,
-    refuse_loops,
+    refuse_repeated,
 )
+from cugraph_ws.graph.self_loops import refuse_loops
 from cugraph_ws.runtime.arrays import count_true, read_scalars
 from cugraph_ws.runtime.device import device
 

@@ -36,7 +36,14 @@ from cugraph_ws.backends.cuda.predecessors import DeviceTrees
 from cugraph_ws.backends.cuda.refinement import DeviceRefinement
 from cugraph_ws.backends.cuda.schedule import Schedule, cut_in_two, launch_shape, layout_of
 from cugraph_ws.backends.cuda.start import mark_starters
-from cugraph_ws.contract import BoundaryUpdate, Choice, ChooseWay, Counts
+from cugraph_ws.contract import (
+    BoundaryUpdate,
+    Choice,
+    ChooseWay,
+    Counts,
+    folded_terms,
+    terms_of_none,
+)
 from cugraph_ws.errors import InputError
 from cugraph_ws.kernels.cuda import layout
 from cugraph_ws.partition.part import ProgramPart
@@ -184,6 +191,7 @@ class CudaExecutor:
         xp, terms = self._device.xp, len(self._bound.program.aggregates)
         self._width = layout.FIGURES + terms
         self._sums = xp.zeros(terms, np.float64)
+        self._folds = self._bound.program.aggregate_folds
         cuts = np.cumsum(
             [layout.CONTROL, len(self._part.boundaries), layout.RECORDS * self._width]
         ).tolist()
@@ -209,7 +217,10 @@ class CudaExecutor:
     @cached_property
     def _header(self) -> Any:
         """What other GPUs read: the latest record, and the lengths of messages."""
-        return self._device.xp.zeros(self._width + len(self._lengths), np.float64)
+        xp = self._device.xp
+        header = xp.zeros(self._width + len(self._lengths), np.float64)
+        header[layout.FIGURES : self._width] = xp.asarray(terms_of_none(self._folds))
+        return header
 
     @cached_property
     def _layout(self) -> Any:
@@ -395,7 +406,7 @@ class CudaExecutor:
     def counts(self) -> Counts:
         """Return the counts of the supersteps since the last call."""
         if self._part.size == 0:
-            return Counts(sums=np.zeros(len(self._sums)))
+            return Counts(sums=terms_of_none(self._folds), folds=self._folds)
         control, _, log = self._report_on_host()
         rows = int(control[layout.ROW])
         new = range(self._read, rows)
@@ -416,6 +427,7 @@ class CudaExecutor:
                 (senders, arcs) for senders in (active if first else [self._active, *active])[:-1]
             ]
         counts = counts_of(figures[-1], arcs, history)
+        counts.folds = self._folds
         counts.beyond = int(control[layout.BEYOND])
         self._active = counts.active
         counts.changes = [
@@ -483,7 +495,7 @@ class CudaExecutor:
         Returns
         -------
         device array of float64, shape (figures and aggregates + updates + 1,)
-            The same array in every superstep; zeros if there are no vertices.  The last number is not
+            The same array in every superstep; if there are no vertices, their aggregates and zeros.  The last number is not
             written.
         """
         if self._part.size:
@@ -500,7 +512,7 @@ class CudaExecutor:
         return self._header
 
     def read_headers(self, headers: Any, ranks: int) -> None:
-        """Queue the sum of aggregates over all ranks, which the next superstep reads.
+        """Queue the fold of aggregates over all ranks, which the next superstep reads.
 
         Parameters
         ----------
@@ -539,6 +551,7 @@ class CudaExecutor:
             high, low = int(beyond[0][layout.TOTAL]), int(beyond[0][layout.GREATEST])
             return Counts(beyond=(high << 32) + low, sums=records[0, layout.FIGURES :].copy())
         merged = reduce(np.add, records)
+        merged[layout.FIGURES :] = folded_terms(list(records[:, layout.FIGURES :]), self._folds)
         merged[layout.GREATEST] = records[:, layout.GREATEST].max()
         return counts_of(merged, arcs, [] if active is None else [(active, arcs)])
 

@@ -1,17 +1,16 @@
-"""How many sources are computed at a time: as many as fit in memory on all ranks."""
+"""How many sources a batch of searches has."""
 
 from __future__ import annotations
 
-from typing import Any
-
 from cugraph_ws.execution.run_memory import columns_that_fit, sizes_of
 from cugraph_ws.graph.footprints import Row
+from cugraph_ws.partition.part import Part
 
 __all__ = ["width_of_batch"]
 
 
 def width_of_batch(
-    part: Any, most: int, each: float, cells: int, row: Row, *, kept: float = 0
+    part: Part, most: int, each: float, cells: int, row: Row, *, kept: float = 0
 ) -> int:
     """Return how many sources a batch has, so that it fits in memory on all ranks; collective.
 
