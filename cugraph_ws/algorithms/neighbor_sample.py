@@ -206,6 +206,7 @@ class NeighborSample(Loop):
             raise InputError(
                 f"fanouts={shown(fanouts)} must list an integer for each hop: [25, 10]"
             )
+        fanouts = list(fanouts)
         for fanout in fanouts:
             check_count("fanouts", fanout, least=-1, most=MOST)
         check_flag("replace", replace)

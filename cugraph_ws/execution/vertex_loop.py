@@ -117,6 +117,7 @@ class VertexLoop(Loop):
         self._number = 0
         self._repetition: Repetition | None = None
         self._until: Callable[..., Any] | None = None
+        self._parameters: Any = None  # what `p` is in `until`
         self._jumps: Jumps | None = None
         self._between = self._steps_in_between()
         self._started_between: StartedBetweenSupersteps | None = None
@@ -164,12 +165,11 @@ class VertexLoop(Loop):
         program = self.bound.program
         if self._until is None:
             self._until = typed_function(program.sources["until"], program.name)
-        p = namedtuple("Parameters", program.parameter_names)  # type: ignore[misc]
+            self._parameters = namedtuple("Parameters", program.parameter_names)  # type: ignore[misc]
         counts = map(np.int64, (self._graph.number_of_vertices, self._number))
-        values = p(*self.bound.values, *map(np.float64, self._counts.sums), *counts)
-        asked = [values] * len(program.sources["until"].parameters)
+        p = self._parameters(*self.bound.values, *map(np.float64, self._counts.sums), *counts)
         with self._errors():
-            return bool(self._until(*asked))
+            return bool(self._until(*[p] * len(program.sources["until"].parameters)))
 
     @property
     def diverged(self) -> bool:
