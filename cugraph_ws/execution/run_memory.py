@@ -361,12 +361,13 @@ def program_memory(
     )
     by_vertex = 16.0 + 2 * state + constants
     read = [name for name in program.edges if name != "weight" or sizes.weighted]
-    csr = 0.0  # and the edge columns in its order
-    if sizes.directed and ("active" in program.functions or ("out_weight" in sums and read)):
-        csr = 0 if sizes.mapped else sizes.csr + 8 * len(read) * arcs
+    by_source = sizes.directed and (
+        "active" in program.functions or bool("out_weight" in sums and read)
+    )  # reads the CSR, and the edge columns in its order
+    csr = sizes.csr + 8 * len(read) * arcs if by_source and not sizes.mapped else 0.0
     more = 0.0
     if not sizes.on_device:  # kernels on the GPU cast what they read
-        orders = 2 if csr and "active" in program.functions else 1
+        orders = 2 if by_source and "active" in program.functions else 1
         more = orders * arcs * sum(map(partial(_width_of_cast, program, sizes), read))
     if "active" in program.functions:
         by_vertex += 13 + 4 * ("priority" in program.functions) + (25 + each) * follows

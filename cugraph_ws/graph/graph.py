@@ -14,6 +14,7 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence, Sized
 from contextlib import suppress
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Literal, Self, cast, get_args
 from weakref import WeakValueDictionary
@@ -35,7 +36,6 @@ from cugraph_ws.graph.edges import (
     Columns,
     Duplicates,
     Loops,
-    ReadEdges,
     check_duplicates,
     named_columns,
     read_edges,
@@ -49,7 +49,6 @@ from cugraph_ws.graph.view import GraphView
 from cugraph_ws.runtime.arrays import as_host
 from cugraph_ws.runtime.communicator import SingleRank, WantedLinks
 from cugraph_ws.runtime.dispatch import provider
-from cugraph_ws.runtime.mapped_files import FileFolder
 from cugraph_ws.runtime.memory import available_memory
 from cugraph_ws.suggestions import did_you_mean
 
@@ -228,23 +227,20 @@ class Graph(GraphView[FrameT], GraphMethods[FrameT]):
             columns = [(name, "weight" if name == weight else "attributes") for name in carried]
             given = placed.table(rows, ids, columns)
         del edges, rows
-
-        def read_in(files: FileFolder | None) -> ReadEdges:
-            return read_edges(
-                given,
-                *names,
-                carried,
-                weight=weight,
-                both=not directed,
-                vertices=vertices,
-                self_loops=self_loops,
-                duplicates=duplicates,
-                consume=consume,
-                room=available_memory() if placed is None else placed.room,
-                folder=files,
-            )
-
-        read = read_in(None) if placed is None else placed.build(read_in)
+        read_in = partial(
+            read_edges,
+            given,
+            *names,
+            carried,
+            weight=weight,
+            both=not directed,
+            vertices=vertices,
+            self_loops=self_loops,
+            duplicates=duplicates,
+            consume=consume,
+            room=available_memory() if placed is None else placed.room,
+        )
+        read = read_in() if placed is None else placed.build(read_in)
         self.memory_limit = None if placed is None else placed.limit
         size = read.vertices.size
         super().__init__(

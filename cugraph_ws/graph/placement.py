@@ -117,16 +117,16 @@ class Placement:
             )
         return spooled(_freed(some, batches), schema, ids, values, self._folder)
 
-    def build(self, read: Callable[[FileFolder | None], Built]) -> Built:
-        """Return what `read` builds in memory, given None, or in files of a folder."""
+    def build(self, read: Callable[..., Built]) -> Built:
+        """Return what `read` builds in memory, or in files, given `folder`."""
         if self._name != "disk":
             try:
-                return read(None)
+                return read()
             except GraphMemoryError as error:
                 if self._folder is None:
                     raise
                 LOG.info("the graph's arcs are placed in %s: %s", self._folder.path, error)
-        return read(self._folder)
+        return read(folder=self._folder)
 
 
 def _freed(
