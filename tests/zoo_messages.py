@@ -232,7 +232,7 @@ class ProductsOfSome:
             return src.x, 0.5
         return ws.no_message if src.x == 2 else (src.x + 1, 2.0)
 
-    identity = (0, 1.0)
+    identity = (0, math.inf)
 
     def combine(a, b):
         return (a[0] + b[0]) % 64, min(a[1], b[1])
