@@ -86,8 +86,8 @@ def with_messages(program: VertexProgram, types: Inference) -> VertexProgram:
         if is_declared:
             raise ProgramError(
                 f"{program.name}.compute ({program.sources['compute'].location}) returns ws.no_message, which with "
-                f"{declared} needs combine = min or max and an apply that is plainly that of the state and gathered; "
-                f"leave out {declared}, or return what changes no state"
+                f"{declared} needs combine = min or max and an apply such as min(old.x, gathered), in this order; leave "
+                f"out {declared}, or return what changes no state"
             )
     return _flagged(program, kinds, several=several, quiet=not applies_to_silence)
 

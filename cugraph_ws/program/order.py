@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import math
 from collections.abc import Iterator
+from types import SimpleNamespace
 
 from cugraph_ws.program import ranges
 from cugraph_ws.program.expressions import as_expression, function_of, is_field, picked
@@ -114,7 +115,7 @@ def goes_by_levels(program: VertexProgram, facts: Facts) -> bool:
 
 
 def keeps_at_identity(program: VertexProgram) -> bool:
-    """Return whether the identity of `combine` plainly changes no vertex and makes none active.
+    """Return whether the identity of `combine` plainly changes no state, nor one that is NaN, and makes none active.
 
     Parameters
     ----------
@@ -130,8 +131,20 @@ def keeps_at_identity(program: VertexProgram) -> bool:
     return (
         picks
         and _keeps_the_better(program, field)
+        and _keeps_nan(program, field)
         and _tells_change(program, field, program.combine)
     )
+
+
+def _keeps_nan(program: VertexProgram, field: str) -> bool:
+    """Return whether `apply`, which picks the better, returns a state that is NaN: `min(old.x, gathered)` does."""
+    dtype = getattr(program.state[field].type, "dtype", None)
+    if program.combine == "any" or (dtype is not None and dtype.kind in "iub"):
+        return True
+    identity = math.inf if program.combine == "min" else -math.inf
+    given = {"old": SimpleNamespace(**{field: math.nan}), "gathered": identity}
+    arguments = [given.get(name) for name in program.sources["apply"].parameters]
+    return math.isnan(program.functions["apply"](*arguments))
 
 
 def says_whether_changed(program: VertexProgram) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pandas as pd
 import pytest
 import reference
@@ -60,6 +62,37 @@ def test_a_vertex_that_gets_none_is_not_active(engine: str) -> None:
     result = ws.run(Forwarded, path, engine=engine)
     assert result.arrays["x"].tolist() == [0, 1, 10, 3, 20]
     assert result.iterations == 3
+
+
+@pytest.mark.parametrize("is_flagged", [False, True])
+def test_a_state_that_is_nan_stays_where_nothing_is_sent(is_flagged: bool) -> None:
+    """`min(gathered, old.x)` of the identity and NaN is the identity, so a flag tells that nothing was sent."""
+
+    @ws.vertex_program
+    class Least:
+        x: ws.float64
+        combine = min
+
+        def init(vertex):
+            return math.nan if vertex == 1 else 9.0
+
+        def compute(src):
+            return src.x if src.x < 5 else ws.no_message
+
+        if is_flagged:
+
+            def apply(old, gathered):
+                return min(gathered, old.x)
+
+        else:
+
+            def apply(old, gathered):
+                return min(old.x, gathered)
+
+    graph = ws.Graph(pd.DataFrame({"source": [0], "destination": [1]}))
+    assert bind(Least, graph, {}).program.flagged == is_flagged
+    for engine in ("python", "cpu"):
+        assert math.isnan(ws.run(Least, graph, engine=engine).arrays["x"][1])
 
 
 REFUSED = {
