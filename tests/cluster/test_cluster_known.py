@@ -369,6 +369,7 @@ OTHERS = {
     "threshold", "top", "at_least", "connected", "count_zeros", "strong", "use_weight",
     "axes", "colour", "file", "iterations", "labels", "layout", "size", "weighted", "wf_improved", "distance", "random_state", "theta", "undirected",
     "objective", "ratio", "length", "p", "q",
+    "attributes", "batches", "before", "direction", "fanouts", "replace", "time",
 }  # fmt: skip
 # As long as a frame: the ranks read them in any case, and name what they do not know.
 LEFT_TO_RANKS = {"communities", "initial", "vertex_pair"}
