@@ -131,13 +131,13 @@ def keeps_at_identity(program: VertexProgram) -> bool:
     return (
         picks
         and _keeps_the_better(program, field)
-        and _keeps_nan(program, field)
+        and _leaves_nan(program, field)
         and _tells_change(program, field, program.combine)
     )
 
 
-def _keeps_nan(program: VertexProgram, field: str) -> bool:
-    """Return whether `apply`, which picks the better, returns a state that is NaN: `min(old.x, gathered)` does."""
+def _leaves_nan(program: VertexProgram, field: str) -> bool:
+    """Return whether `apply`, which picks the better, leaves a state that is NaN: `min(old.x, gathered)` does."""
     dtype = getattr(program.state[field].type, "dtype", None)
     if program.combine == "any" or (dtype is not None and dtype.kind in "iub"):
         return True
