@@ -256,8 +256,8 @@ class NeighborSample(Loop):
         self._by_time: tuple[Array, Array] | None = None
         if self._time is not None:
             self._by_time = self._rows_by_time(graph)
-            whole = self._by_time[1].dtype.kind == "i"
-            bounds = np.floor(bounds).astype(np.int64) if whole else bounds.astype(np.float64)
+            is_integer = self._by_time[1].dtype.kind == "i"
+            bounds = np.floor(bounds).astype(np.int64) if is_integer else bounds.astype(np.float64)
             self._bounds = xp.asarray(bounds)
         # Each vertex of a batch has a code: the batch's place times the number of vertices, plus its own.
         self._reached = xp.unique(xp.asarray(which) * self._vertices + numbers)

@@ -102,12 +102,12 @@ class MappedFile:
 
     def write(self, place: int, values: Array) -> None:
         """Write values from the entry `place` on."""
-        left = np.ascontiguousarray(values, self._dtype).data.cast("B")
+        unwritten = np.ascontiguousarray(values, self._dtype).data.cast("B")
         self._length = max(self._length, place + len(values))
-        with self._folder.writing(len(left)):
+        with self._folder.writing(len(unwritten)):
             self._file.seek(place * self._dtype.itemsize)
-            while left:
-                left = left[self._file.write(left) :]
+            while unwritten:
+                unwritten = unwritten[self._file.write(unwritten) :]
 
     def allocate(self, length: int) -> None:
         """Take the disk space of so many entries, whose values are 0 until they are written."""

@@ -299,7 +299,7 @@ class CpuExecutor:
         """Run several dense supersteps in one call, in one thread."""
         context, part = self._context, self._part
         rows, states = context.rows("csc"), (context.state, self._fresh_state())
-        program, arcs = context.bound.program, len(context.rows("csc")[1])
+        program, arcs = context.bound.program, len(rows[1])
         norm = 0 if program.residual is None else 1 if program.residual.kind == "l1" else 2
         most = min(choice.supersteps, FUSED_SUPERSTEPS, 1 + FUSED_BUDGET // (1 + arcs + part.owned))
         sums, changes = np.zeros((2, len(context.sums))), np.zeros((most, 3))
@@ -320,7 +320,7 @@ class CpuExecutor:
             greatest_change=greatest,
             history=[(part.owned, arcs)] * steps,
             sums=sums[1],
-            changes=[(total, most) for _, total, most in totals],
+            changes=[(total, largest) for _, total, largest in totals],
         )
 
     def _rows_longer_than(self, longest: int) -> list[int]:
