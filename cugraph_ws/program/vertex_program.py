@@ -226,7 +226,7 @@ class VertexProgram(Snapshot):
     @property
     def notes_errors(self) -> bool:
         """Whether supersteps record messages or indices out of range, behind the arrays of edges."""
-        ranged = self.fold is not None and self.fold.end is not None
+        ranged = self.fold is not None and any(one.end is not None for one in self.fold.folds)
         return ranged or (self.listing is not None and self.listing.kind == "list")
 
     @property
