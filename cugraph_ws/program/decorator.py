@@ -43,6 +43,7 @@ from cugraph_ws.program.source import class_names
 from cugraph_ws.program.vertex_program import BUILT_IN_PARAMETERS, FUNCTIONS, Norm, VertexProgram
 
 __all__ = [
+    "CLASS_SETTINGS",
     "CONSTANTS",
     "aggregate",
     "any_message",

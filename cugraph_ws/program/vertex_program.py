@@ -133,6 +133,8 @@ class VertexProgram(Snapshot):
         Whether a message begins with whether it was sent; see `cugraph_ws.program.no_message`.
     aggregate_folds : tuple of str
         What each aggregate is over all vertices: "sum", "max", "min" or "any".
+    reads_edges : bool
+        False of one whose messages change nothing; see `cugraph_ws.program.vertex_step`.
     """
 
     name: str
@@ -165,6 +167,7 @@ class VertexProgram(Snapshot):
     for_integers: VertexProgram | None = None
     flagged: bool = False
     aggregate_folds: tuple[str, ...] = ()
+    reads_edges: bool = True
 
     def read_sources(self) -> None:
         """Read and check the source of every function."""
