@@ -782,6 +782,12 @@ class GraphView(Framed[FrameT]):
         graph.weight = None
         return graph
 
+    def without_edges(self) -> Self:
+        """Return the graph of the same vertices without edges and their columns; collective."""
+        graph = self._with_arcs(self._open().none(), 0)
+        graph._carried, graph.weight = [], None
+        return graph
+
     def _with_arcs(self, arcs: Any, edges: int) -> Self:
         """Return a graph of the same vertices with some of the arcs; collective."""
         graph = copy(self)

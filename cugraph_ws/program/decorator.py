@@ -13,6 +13,7 @@ import numpy as np
 
 from cugraph_ws.arguments import check_count, check_number, is_number, shown
 from cugraph_ws.errors import InputError, ProgramError
+from cugraph_ws.program.by_part import by_part
 from cugraph_ws.program.combines import Fold
 from cugraph_ws.program.declarations import (
     Constant,
@@ -42,6 +43,7 @@ from cugraph_ws.program.source import class_names
 from cugraph_ws.program.vertex_program import BUILT_IN_PARAMETERS, FUNCTIONS, Norm, VertexProgram
 
 __all__ = [
+    "CLASS_SETTINGS",
     "CONSTANTS",
     "aggregate",
     "any_message",
@@ -178,7 +180,9 @@ def vertex_program(cls: type | None = None) -> VertexProgram:
         - ``compute(src, dst, edge, p)``: the message along an edge; `dst` is the destination, with
           its state after the previous superstep;
         - ``combine``: `sum`, `min`, `max`, `any`, `ws.histogram(k)`, `ws.top(k)`, `ws.bitset(k)`,
-          `ws.first_by(field)`, `ws.mode()`, or a function of two messages with `identity`;
+          `ws.first_by(field)`, `ws.mode()`, a function of two messages with `identity`, or, for messages
+          that are tuples, a tuple of `sum`, `min`, `max`, `any` (of flags), `ws.histogram(k)`, `ws.top(k)` and
+          `ws.bitset(k)`: a fold for each part;
         - ``apply(old, gathered, p)``: the state after the superstep;
         - ``active(old, new, p)``: whether the vertex is active after the superstep, so that its
           out-neighbours read its change (by default: whether any field changed).
@@ -267,6 +271,8 @@ def vertex_program(cls: type | None = None) -> VertexProgram:
         for key in CLASS_SETTINGS
         if key in cls.__dict__ and key not in declared
     }
+    if isinstance(settings.get("combine"), (tuple, list)):
+        settings["combine"] = by_part(name, settings["combine"])
     combine, identity = _combine(name, settings, functions)
     predecessors = [key for key, value in declared.items() if isinstance(value, Predecessor)]
     program = VertexProgram(
