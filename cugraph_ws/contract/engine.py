@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.contract.messages import BoundaryUpdate, ChooseWay
+from cugraph_ws.program.codegen import Types
 
 __all__ = [
     "Choice",
@@ -230,9 +231,15 @@ class Executor(Protocol):
         Whether it knows which vertices have changed when it packs, so that a `ChooseWay` can be used.
     source : str
         Text of the module that was generated for the program.
+    types : Types
+        The program's types, as the engine stores its state.
     """
 
     knows_changes_early: bool
+
+    @property
+    def types(self) -> Types:
+        """The program's types, as the engine stores its state."""
 
     @property
     def source(self) -> str:

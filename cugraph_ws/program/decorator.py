@@ -314,6 +314,7 @@ def vertex_program(cls: type | None = None) -> VertexProgram:
     _check_draws(program)
     _check_target(program)
     _check_edge_state(program)
+    _check_parallel(program)
     given = {**declared, **({SEED: program.parameters[SEED]} if program.draws else {})}
     program.__doc__ = help_of(name, program.doc, given, state=program.state)
     return program
@@ -715,6 +716,16 @@ def _check_draws(program: VertexProgram) -> None:
         if getattr(program, name):
             raise ProgramError(
                 f"{program.name} draws random numbers, which depend on the superstep; leave out {name}"
+            )
+
+
+def _check_parallel(program: VertexProgram) -> None:
+    """Refuse folds of parallel edges, each of which a vertex program sees."""
+    for key, attribute in program.edges.items():
+        if attribute.parallel is not None:
+            raise ProgramError(
+                f"{program.name}.{key}: parallel={attribute.parallel!r} is for edge programs, and a vertex program "
+                "sees every edge; leave it out"
             )
 
 

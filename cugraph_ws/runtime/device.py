@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import importlib
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property, lru_cache
@@ -34,6 +35,7 @@ __all__ = [
     "device",
     "has_device",
     "installed",
+    "wrapped_by",
 ]
 
 BLOCKS_A_MULTIPROCESSOR = 16  # most blocks of a grid-stride loop
@@ -49,6 +51,10 @@ class Prepared(Protocol):
 
     def change(self, place: int, value: int) -> None:
         """Replace the integer argument at index `place` for all later launches."""
+
+    @property
+    def resident_threads(self) -> int:
+        """How many threads of the launch a multiprocessor runs at once; 0 if unknown."""
 
 
 class KernelModule(Protocol):
@@ -108,6 +114,10 @@ class Device(Protocol):
         Most bytes of dynamic shared memory of a block, besides 4 KiB of static shared memory.
     downloads : int
         Number of arrays copied by `to_host` so far.
+    bandwidth : float
+        Nominal bytes a second of its memory; NaN if unknown.
+    threads_at_once : int
+        Threads that a multiprocessor has room for.
     """
 
     xp: Any
@@ -115,6 +125,8 @@ class Device(Protocol):
     cache: int
     shared_memory: int
     downloads: int
+    bandwidth: float
+    threads_at_once: int
 
     def to_host(self, array: Any) -> np.ndarray[Any, Any]:
         """Copy an array to the host; waits for the work that computes it."""
@@ -216,6 +228,13 @@ class _Launch:
 
     def change(self, place: int, value: int) -> None:
         self._parameters.change(place, value)
+
+    @property
+    def resident_threads(self) -> int:
+        if self._function is None:
+            return 0
+        block = self._shape[1]
+        return block * self._function.resident_blocks(block, self._shared)
 
 
 def _most_threads(registers: int) -> int:
@@ -349,6 +368,7 @@ class CudaDevice:
         self.multiprocessors = gpu.multiprocessors
         self.cache = gpu.cache
         self.shared_memory = gpu.shared - DECLARED
+        self.bandwidth, self.threads_at_once = gpu.bandwidth or math.nan, gpu.threads
         self.downloads = 0
         self._modules: dict[str, _Kernels] = {}
         self._programs: dict[tuple[str, str, tuple[str, ...]], _Kernels] = {}
@@ -491,6 +511,7 @@ class CudaDevice:
 
 
 _substitute: Device | None = None
+_wrap: Callable[[Device], Any] | None = None
 
 
 @contextmanager
@@ -515,6 +536,23 @@ def installed(substitute: Device) -> Iterator[Device]:
         _substitute = before
 
 
+@contextmanager
+def wrapped_by(wrap: Callable[[Device], Any]) -> Iterator[None]:
+    """Let `device` return each device wrapped, in a `with` block.
+
+    Parameters
+    ----------
+    wrap : callable
+        Returns what is used in the place of a device.
+    """
+    global _wrap  # noqa: PLW0603 - one for the process, as the devices are
+    before, _wrap = _wrap, wrap
+    try:
+        yield
+    finally:
+        _wrap = before
+
+
 def has_device() -> bool:
     """Return whether there is a device, without importing CuPy."""
     return _substitute is not None or bool(installed_gpus())
@@ -532,6 +570,14 @@ def device() -> Device:
     EngineError
         If there is no GPU, or CuPy or Numba-CUDA is missing.
     """
+    unwrapped = _current()
+    if _wrap is None:
+        return unwrapped
+    wrapped: Device = _wrap(unwrapped)
+    return wrapped
+
+
+def _current() -> Device:
     if _substitute is not None:
         return _substitute
     if not installed_gpus():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -45,6 +46,10 @@ class EmulatedLaunch:
     def change(self, place: int, value: int) -> None:
         assert type(self._arguments[place]) is int, "it is compiled for another type"
         self._arguments[place] = value
+
+    @property
+    def resident_threads(self) -> int:
+        return 0
 
 
 class EmulatedKernels:
@@ -122,6 +127,8 @@ class EmulatedDevice:
     """
 
     xp = np
+    bandwidth = math.nan
+    threads_at_once = THREADS
 
     def __init__(
         self, seed: int = 0, multiprocessors: int = 1, memory: int = 1 << 34, threads: int = 0

@@ -265,6 +265,11 @@ class CudaExecutor:
     # -------------------------------------------------------------------------------- supersteps
 
     @property
+    def types(self) -> Types:
+        """The program's types, as its state is stored."""
+        return self._types
+
+    @property
     def source(self) -> str:
         """Text of the module that was generated for the program."""
         return self._text()
