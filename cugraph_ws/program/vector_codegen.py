@@ -7,6 +7,7 @@ As for other vertex programs (`cugraph_ws.program.codegen`), functions written h
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -24,7 +25,15 @@ from cugraph_ws.program.vector_elements import (
 from cugraph_ws.program.vector_program import VectorProgram, length_of
 from cugraph_ws.runtime.parsing import parse
 
-__all__ = ["LOOP", "VectorTypes", "identity_of", "vector_source"]
+__all__ = [
+    "LOOP",
+    "Lines",
+    "VectorTypes",
+    "VectorWriter",
+    "helpers_of",
+    "identity_of",
+    "vector_source",
+]
 
 LOOP = "vectors"
 HEAD = "import math\nimport numpy as np\nfrom cugraph_ws.kernels.cpu.jit import always_inline, inline, jit"
@@ -63,8 +72,22 @@ class VectorTypes:
     tuple_message: bool
 
 
-class _Writer:
-    """Writes the functions of one program."""
+class VectorWriter:
+    """Writes the functions of one program, for a thread that computes a vertex.
+
+    Attributes
+    ----------
+    loops : type
+        What writes loops over elements.
+    each : str
+        The head of a loop over the elements of a vector.
+    long : str
+        The decorator of functions that are called for each arc.
+    """
+
+    loops: type[ElementLoops] = ElementLoops
+    each = f"for {ELEMENT} in range({ELEMENTS}):"
+    long = "always_inline"
 
     def __init__(self, program: VectorProgram, types_: VectorTypes) -> None:
         self.program, self.types = program, types_
@@ -77,30 +100,52 @@ class _Writer:
         if key not in program.sources:
             return ""
         source = program.sources[key]
-        loops = ElementLoops(program.name, source, program.length, names, result)
+        loops = self.loops(program.name, source, program.length, names, result)
         return "\n".join([f"@{mark}\ndef {head}:", f"    {ELEMENTS} = {self.number}", *loops.lines])
+
+    # ------------------------------------------------------------------ where numbers are
 
     @property
     def number(self) -> str:
         """The number of elements, as the shape of an array: unrolled loops would be too long to be inlined."""
-        of_state = [
-            f"state[{place}]"
-            for place, declared in enumerate(self.program.state.values())
-            if length_of(declared)
+        program = self.program
+        declared = [("state", program.state.values()), ("constants", program.constants.values())]
+        vectors = [
+            f"{array}[{place}]"
+            for array, values in declared
+            for place, value in enumerate(values)
+            if length_of(value)
         ]
-        of_constants = [
-            f"constants[{place}]"
-            for place, declared in enumerate(self.program.constants.values())
-            if length_of(declared)
+        return f"{vectors[0]}.shape[1]"
+
+    def entry(self, array: str, index: str, length: int) -> str:
+        """Write a number in an array by vertex, or an element of a vector there."""
+        return f"{array}[{index}, {ELEMENT}]" if length else f"{array}[{index}]"
+
+    def slot(self, place: int) -> str:
+        """Write a number, or an element of a vector, of what is gathered."""
+        return f"gathered[{place}][{ELEMENT if self.types.vectors[place] else 0}]"
+
+    def over(self, length: int, lines: Lines, each: str | None = None) -> Lines:
+        """Write statements for each element of a vector, or once for a number."""
+        if not length:
+            return lines
+        return [
+            each or f"for {ELEMENT} in range({self.number}):",
+            *[f"    {line}" for line in lines],
         ]
-        return f"{[*of_state, *of_constants][0]}.shape[1]"
+
+    def read(self, array: str, index: str, kind: str, length: int) -> Operand:
+        """Return the expression for a number, or for an element of a vector; int32 is only stored."""
+        text = self.entry(array, index, length)
+        return (_cast("int64", text) if kind == "int32" else text), bool(length)
 
     # ------------------------------------------------------------------ what functions read
 
     def states(self, record: str, array: str, index: str) -> dict[str, Operand]:
         """Return the expressions for the state of a vertex."""
         return {
-            f"{record}.{name}": _read(f"{array}[{place}]", index, kind, length_of(declared))
+            f"{record}.{name}": self.read(f"{array}[{place}]", index, kind, length_of(declared))
             for place, ((name, declared), kind) in enumerate(
                 zip(self.program.state.items(), self.types.state, strict=True)
             )
@@ -110,7 +155,7 @@ class _Writer:
         """Return the expressions for the constants of a vertex."""
         types_ = self.types
         return {
-            f"{record}.{name}": _read(
+            f"{record}.{name}": self.read(
                 f"constants[{place}]", "0" if uniform else index, kind, length_of(declared)
             )
             for place, ((name, declared), kind, uniform) in enumerate(
@@ -138,7 +183,9 @@ class _Writer:
         for place, (name, kind, missing) in enumerate(
             zip(self.program.edges, types_.edges, types_.missing_edges, strict=True)
         ):
-            text = f"edges[{place}][arc]" if missing is None else repr(missing)
+            text = f"edges[{place}][arc]"
+            if missing is not None:
+                text = repr(missing) if math.isfinite(missing) else f"np.float64('{missing}')"
             read[f"edge.{name}"] = (_cast("int64" if kind == "int32" else kind, text), False)
         return read
 
@@ -146,8 +193,7 @@ class _Writer:
     def gathered(self) -> Names:
         """The expressions for `gathered`."""
         parts: list[Operand] = [
-            (f"gathered[{place}][{ELEMENT if vector else 0}]", vector)
-            for place, vector in enumerate(self.types.vectors)
+            (self.slot(place), vector) for place, vector in enumerate(self.types.vectors)
         ]
         return {"gathered": parts if self.types.tuple_message else parts[0]}
 
@@ -155,20 +201,15 @@ class _Writer:
 
     def stored(self, array: str) -> _Result:
         """Return what stores a new state in the rows of a vertex."""
-        declared = list(self.program.state.values())
+        lengths = list(map(length_of, self.program.state.values()))
 
         def lines(parts: Parts) -> Lines:
             assert parts is not None
             written: Lines = []
             for place, (node, _) in enumerate(parts):
-                target, value = f"{array}[{place}]", _cast(self.types.state[place], node)
-                if length_of(declared[place]):
-                    written += [
-                        f"for {ELEMENT} in range({ELEMENTS}):",
-                        f"    {target}[vertex, {ELEMENT}] = {value}",
-                    ]
-                else:
-                    written.append(f"{target}[vertex] = {value}")
+                target = self.entry(f"{array}[{place}]", "vertex", lengths[place])
+                line = f"{target} = {_cast(self.types.state[place], node)}"
+                written += self.over(lengths[place], [line], self.each)
             return [*written, "return"]
 
         return lines
@@ -179,16 +220,12 @@ class _Writer:
             return ["return False"]
         written: Lines = []
         for place, (node, _) in enumerate(parts):
-            value = _cast(self.types.message[place], node)
-            vector = self.types.vectors[place]
-            old = f"gathered[{place}][{ELEMENT if vector else 0}]"
+            old, value = self.slot(place), _cast(self.types.message[place], node)
             lines = [f"{old} = {old} + {value}"]
             if self.program.combine != "sum":  # a NaN changes nothing
                 sign = "<" if self.program.combine == "min" else ">"
                 lines = [f"ws_m = {value}", f"{old} = ws_m if ws_m {sign} {old} else {old}"]
-            if vector:
-                written.append(f"for {ELEMENT} in range({ELEMENTS}):")
-            written += ["    " * vector + line for line in lines]
+            written += self.over(self.types.vectors[place], lines, self.each)
         return [*written, "return True"]
 
     # ------------------------------------------------------------------ the interface
@@ -211,7 +248,7 @@ class _Writer:
             self.function(
                 "fold(gathered, state, constants, source, target, edges, arc, values)", "compute",
                 {**self.vertex("src", "source"), **self.vertex("dst", "target"), **self.edge, **p},
-                self.folded, "always_inline",
+                self.folded, self.long,
             ),
             self.function(
                 "update(fresh, state, constants, vertex, gathered, values)", "apply",
@@ -233,67 +270,65 @@ class _Writer:
         ]  # fmt: skip
         return "\n".join(parts)
 
+    @property
+    def widths(self) -> list[int]:
+        """How many numbers each part of a message has."""
+        return [self.program.length if vector else 1 for vector in self.types.vectors]
+
     def buffers(self) -> str:
         """Write what makes a buffer for `gathered`, and what makes it the identity of `combine`."""
-        types_, length = self.types, self.program.length
-        widths = [length if vector else 1 for vector in types_.vectors]
+        kinds = self.types.message
         arrays = [
-            f"np.empty({width}, np.{kind})"
-            for width, kind in zip(widths, types_.message, strict=True)
+            f"np.empty({width}, np.{kind})" for width, kind in zip(self.widths, kinds, strict=True)
         ]
-        lines = ["@inline\ndef empty_message():", f"    return ({', '.join(arrays)},)"]
-        lines.append("@inline\ndef clear(gathered):")
-        for place, kind in enumerate(types_.message):
-            lines.append(f"    for {ELEMENT} in range(len(gathered[{place}])):")
-            identity = identity_of(self.program.combine, kind)
-            lines.append(f"        gathered[{place}][{ELEMENT}] = {_cast(kind, identity)}")
-        return "\n".join(lines)
+        lines: Lines = []
+        for place, kind in enumerate(kinds):
+            identity = _cast(kind, identity_of(self.program.combine, kind))
+            vector = self.types.vectors[place]
+            each = f"for {ELEMENT} in range(len(gathered[{place}])):"
+            lines += self.over(vector, [f"{self.slot(place)} = {identity}"], each)
+        return "\n".join([
+            "@inline\ndef empty_message():", f"    return ({', '.join(arrays)},)",
+            "@inline\ndef clear(gathered):", *_indented(lines),
+        ])  # fmt: skip
+
+    def pairs(self) -> list[tuple[int, str, str]]:
+        """Return the length of each field, and the expressions for its old and new value."""
+        entries = []
+        for place, length in enumerate(map(length_of, self.program.state.values())):
+            old, new = (
+                self.entry(f"{array}[{place}]", "vertex", length) for array in ("state", "fresh")
+            )
+            entries.append((length, old, new))
+        return entries
 
     def changed(self) -> str:
         """Write whether a state has changed; NaN equals NaN."""
         lines: Lines = []
-        for place, declared in enumerate(self.program.state.values()):
-            length = length_of(declared)
-            at = f"vertex, {ELEMENT}" if length else "vertex"
-            old, new = f"state[{place}][{at}]", f"fresh[{place}][{at}]"
-            pad = "    " * bool(length)
-            if length:
-                lines.append(f"    for {ELEMENT} in range(state[{place}].shape[1]):")
-            lines += [
-                f"{pad}    if {old} != {new} and ({old} == {old} or {new} == {new}):",
-                f"{pad}        return True",
-            ]
-        return "\n".join([*lines, "    return False"])
+        for length, old, new in self.pairs():
+            test = f"if {old} != {new} and ({old} == {old} or {new} == {new}):"
+            lines += self.over(length, [test, "    return True"])
+        return "\n".join(_indented([*lines, "return False"]))
 
     def copied(self) -> str:
         """Write what leaves the state of a vertex as it is."""
-        lines = ["@inline\ndef keep(fresh, state, vertex):"]
-        for place, declared in enumerate(self.program.state.values()):
-            length = length_of(declared)
-            at = f"vertex, {ELEMENT}" if length else "vertex"
-            if length:
-                lines.append(f"    for {ELEMENT} in range(state[{place}].shape[1]):")
-            pad = "    " * bool(length)
-            lines.append(f"{pad}    fresh[{place}][{at}] = state[{place}][{at}]")
-        return "\n".join(lines)
+        lines: Lines = []
+        for length, old, new in self.pairs():
+            lines += self.over(length, [f"{new} = {old}"])
+        return "\n".join(["@inline\ndef keep(fresh, state, vertex):", *_indented(lines)])
 
     def change(self) -> str:
         """Write the size of a vertex's change: of a vector the sum, or the greatest, of its elements'."""
-        head = "@inline\ndef change(state, fresh, vertex):\n    total = 0.0\n"
-        norm = self.program.residual
-        if norm is None:
-            return f"{head}    return total"
-        place = list(self.program.state).index(norm.field)
-        length = length_of(self.program.state[norm.field])
-        at = f"vertex, {ELEMENT}" if length else "vertex"
-        size = f"abs(np.float64(fresh[{place}][{at}]) - np.float64(state[{place}][{at}]))"
-        lines = [f"size = {size}", "total = total + size"]
-        if norm.kind == "max":
-            lines[1] = "total = size if size > total or size != size else total"
-        if length:
-            loop = f"for {ELEMENT} in range(state[{place}].shape[1]):"
-            lines = [loop, *["    " + line for line in lines]]
-        return head + "\n".join(f"    {line}" for line in [*lines, "return total"])
+        norm, lines = self.program.residual, []
+        if norm is not None:
+            length, old, new = self.pairs()[list(self.program.state).index(norm.field)]
+            folded = "total + size"
+            if norm.kind == "max":
+                folded = "size if size > total or size != size else total"
+            size = f"size = abs(np.float64({new}) - np.float64({old}))"
+            lines = self.over(length, [size, f"total = {folded}"])
+        head = "@inline\ndef change(state, fresh, vertex):"
+        return "\n".join([head, *_indented(["total = 0.0", *lines, "return total"])])
 
     def terms(self) -> str:
         """Write what folds a vertex's terms of the aggregates into the totals."""
@@ -310,15 +345,13 @@ class _Writer:
         return "\n".join([*lines, "    return"])
 
 
+def _indented(lines: Lines) -> Lines:
+    return [f"    {line}" for line in lines]
+
+
 def _cast(kind: str, value: str | ast.expr) -> str:
     text = value if isinstance(value, str) else ast.unparse(value)
     return f"np.{'bool_' if kind == 'bool' else kind}({text})"
-
-
-def _read(array: str, index: str, kind: str, length: int) -> Operand:
-    """Return the expression for a number, or for an element of a vector; int32 is only stored."""
-    text = f"{array}[{index}, {ELEMENT}]" if length else f"{array}[{index}]"
-    return (_cast("int64", text) if kind == "int32" else text), bool(length)
 
 
 def identity_of(combine: str, kind: str) -> str:
@@ -341,6 +374,17 @@ def _number(parts: Parts) -> Lines:
     return [f"return {_cast('float64', parts[0][0])}"]
 
 
+def helpers_of(program: VectorProgram) -> Lines:
+    """Write the functions that the user's functions call."""
+    return list(
+        dict.fromkeys(  # functions may share them
+            f"@inline\n{ast.unparse(helper)}"
+            for source in program.sources.values()
+            for helper in parse(source.text).body[:-1]
+        )
+    )
+
+
 def vector_source(program: VectorProgram, types_: VectorTypes) -> str:
     """Write the module that contains a program and its loops.
 
@@ -354,16 +398,11 @@ def vector_source(program: VectorProgram, types_: VectorTypes) -> str:
     str
         Python source, the same for the same program and types.
     """
-    helpers = dict.fromkeys(  # functions may share them
-        f"@inline\n{ast.unparse(helper)}"
-        for source in program.sources.values()
-        for helper in parse(source.text).body[:-1]
-    )
     parts = [
         f'"""Loops of the vertex program {program.name}, generated."""',
         HEAD,
-        *helpers,
-        _Writer(program, types_).text(),
+        *helpers_of(program),
+        VectorWriter(program, types_).text(),
         loop_text(LOOP),
     ]
     return "\n\n".join(parts) + "\n"
