@@ -40,6 +40,7 @@ from cugraph_ws.execution.run_memory import refuse_run
 from cugraph_ws.execution.stall import IDLE_SUPERSTEPS
 from cugraph_ws.execution.stop_requests import HeldInterrupts, StopRequests, StopVote
 from cugraph_ws.execution.trace import Trace
+from cugraph_ws.execution.vector_loop import VectorLoop
 from cugraph_ws.execution.vertex_loop import VertexLoop
 from cugraph_ws.execution.walk_loop import WalkLoop
 from cugraph_ws.frames.types import FrameT
@@ -47,6 +48,7 @@ from cugraph_ws.graph.graph import Graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.program.edge_program import EdgeProgram
 from cugraph_ws.program.phases import Phases
+from cugraph_ws.program.vector_program import VectorProgram
 from cugraph_ws.program.vertex_program import VertexProgram
 from cugraph_ws.program.walk_program import WalkProgram
 from cugraph_ws.runtime.device import device
@@ -109,6 +111,8 @@ def loop_of(
     InputError
         If it is no vertex program, and options or parameters are for one.
     """
+    if isinstance(program, VectorProgram):
+        return VectorLoop(program, parameters, options)
     if isinstance(program, VertexProgram):
         return VertexLoop(program, parameters, options)
     if isinstance(program, Phases):
@@ -147,7 +151,7 @@ def drive(loop: Loop, graph: GraphView[FrameT], options: Options) -> Result[Fram
     """
     graph.check_outputs(loop.outputs)
     may_not_end = loop.may_not_end
-    if isinstance(loop, (VertexLoop, PhasedLoop, EdgeLoop)):
+    if isinstance(loop, (VertexLoop, VectorLoop, PhasedLoop, EdgeLoop)):
         loop = _over_ranks(loop, graph, options.plan.partitions)
     on_device = choose_engine(options.engine, graph) == "cuda"
     _refuse_checkpoints(loop, graph, options)
@@ -187,7 +191,7 @@ def _refuse_checkpoints(loop: Loop, graph: GraphView, options: Options) -> None:
 
 
 def _over_ranks(
-    loop: VertexLoop | PhasedLoop | EdgeLoop, graph: GraphView, partitions: int
+    loop: VertexLoop | VectorLoop | PhasedLoop | EdgeLoop, graph: GraphView, partitions: int
 ) -> Loop:
     """Return the loop that runs programs on a shard, or in partitions of a whole graph."""
     if graph.whole:

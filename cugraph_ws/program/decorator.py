@@ -40,6 +40,7 @@ from cugraph_ws.program.lists import Listing
 from cugraph_ws.program.randomness import FUNCTIONS as DRAWS
 from cugraph_ws.program.randomness import SEED
 from cugraph_ws.program.source import class_names
+from cugraph_ws.program.vector_program import VectorProgram, vectors_among
 from cugraph_ws.program.vertex_program import BUILT_IN_PARAMETERS, FUNCTIONS, Norm, VertexProgram
 
 __all__ = [
@@ -275,7 +276,7 @@ def vertex_program(cls: type | None = None) -> VertexProgram:
         settings["combine"] = by_part(name, settings["combine"])
     combine, identity = _combine(name, settings, functions)
     predecessors = [key for key, value in declared.items() if isinstance(value, Predecessor)]
-    program = VertexProgram(
+    program = (VectorProgram if vectors_among(name, declared) else VertexProgram)(
         name=name,
         doc=inspect.cleandoc(cls.__doc__ or ""),
         state=state,
