@@ -33,7 +33,7 @@ from cugraph_ws.execution.options import Options
 from cugraph_ws.execution.partitioned_edges import PartitionedEdges
 from cugraph_ws.execution.partitioned_loop import PartitionedLoop
 from cugraph_ws.execution.phased_loop import PhasedLoop
-from cugraph_ws.execution.profile import Profile, memory_rate
+from cugraph_ws.execution.profile import Profile, profile_of
 from cugraph_ws.execution.progress import ProgressUpdate, reporter
 from cugraph_ws.execution.rank_checkpoint import RankCheckpoints
 from cugraph_ws.execution.run_memory import refuse_run
@@ -161,9 +161,7 @@ def drive(loop: Loop, graph: GraphView[FrameT], options: Options) -> Result[Fram
         nullcontext() if progress is False else reporter(progress, loop.name) as report,
         nullcontext() if options.profile is False else recorded_launches() as launches,
     ):
-        profile = None
-        if launches is not None:
-            profile = Profile(graph, launches, memory_rate(on_device=on_device))
+        profile = profile_of(graph, launches, on_device=on_device)
         stops = StopRequests(options.timeout, vote, report)
         result = _watched(
             loop, graph, options, stops, profile, on_device=on_device, may_not_end=may_not_end
