@@ -161,7 +161,7 @@ def drive(loop: Loop, graph: GraphView[FrameT], options: Options) -> Result[Fram
         nullcontext() if progress is False else reporter(progress, loop.name) as report,
         nullcontext() if options.profile is False else recorded_launches() as launches,
     ):
-        profile = profile_of(graph, launches, on_device=on_device)
+        profile = None if launches is None else profile_of(graph, launches, on_device=on_device)
         stops = StopRequests(options.timeout, vote, report)
         result = _watched(
             loop, graph, options, stops, profile, on_device=on_device, may_not_end=may_not_end

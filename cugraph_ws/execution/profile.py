@@ -325,18 +325,17 @@ def _ranges() -> tuple[Callable[[str], Any], Callable[[], Any]]:
     return (lambda _: None), (lambda: None)
 
 
-def profile_of(graph: GraphView, launches: Launches | None, *, on_device: bool) -> Profile | None:
-    """Return an empty profile of a run whose launches are recorded; None if they are not.
+def profile_of(graph: GraphView, launches: Launches, *, on_device: bool) -> Profile:
+    """Return an empty profile of a run.
 
     Parameters
     ----------
     graph : GraphView
-    launches : Launches or None
+    launches : Launches
+        Where its launches are recorded.
     on_device : bool
         Whether bytes are compared with what the GPU's memory can move, nominally; else with what copies on the host do.
     """
-    if launches is None:
-        return None
     return Profile(graph, launches, device().bandwidth if on_device else _host_rate())
 
 
