@@ -37,6 +37,7 @@ BENCHES = (  # each in a separate child, so that each stays below the limit
     "bench-known",
     "bench-ranks",
     "bench-draws",
+    "bench-expressions",
     "bench-host-arcs",
     "bench-searches:RM22,KR24",
     "bench-searches:RM33V335E",
