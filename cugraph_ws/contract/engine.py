@@ -345,7 +345,7 @@ def choose_engine(name: str, graph: Any = None) -> Literal["cpu", "python", "cud
     name : {"auto", "cpu", "python", "cuda"}
         The user's choice.
     graph : Graph, optional
-        Used by "auto": a graph in device memory is computed there.
+        Used by "auto": a graph of frames in device memory is computed there.
 
     Returns
     -------
@@ -367,7 +367,7 @@ def choose_engine(name: str, graph: Any = None) -> Literal["cpu", "python", "cud
             f"engine={shown(name)} is not known; choose 'auto', 'cpu', 'cuda', or 'python' (slow, for debugging)"
         )
     if name == "auto":
-        name = "cuda" if graph is not None and graph.device_resident else "cpu"
+        name = "cuda" if graph is not None and graph.computes_on_device else "cpu"
     if name == "cuda":
         from cugraph_ws.runtime.device import device
 

@@ -33,13 +33,14 @@ from cugraph_ws.execution.options import Options
 from cugraph_ws.execution.partitioned_edges import PartitionedEdges
 from cugraph_ws.execution.partitioned_loop import PartitionedLoop
 from cugraph_ws.execution.phased_loop import PhasedLoop
-from cugraph_ws.execution.profile import Profile, memory_rate
+from cugraph_ws.execution.profile import Profile, profile_of
 from cugraph_ws.execution.progress import ProgressUpdate, reporter
 from cugraph_ws.execution.rank_checkpoint import RankCheckpoints
 from cugraph_ws.execution.run_memory import refuse_run
 from cugraph_ws.execution.stall import IDLE_SUPERSTEPS
 from cugraph_ws.execution.stop_requests import HeldInterrupts, StopRequests, StopVote
 from cugraph_ws.execution.trace import Trace
+from cugraph_ws.execution.vector_loop import VectorLoop
 from cugraph_ws.execution.vertex_loop import VertexLoop
 from cugraph_ws.execution.walk_loop import WalkLoop
 from cugraph_ws.frames.types import FrameT
@@ -47,6 +48,7 @@ from cugraph_ws.graph.graph import Graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.program.edge_program import EdgeProgram
 from cugraph_ws.program.phases import Phases
+from cugraph_ws.program.vector_program import VectorProgram
 from cugraph_ws.program.vertex_program import VertexProgram
 from cugraph_ws.program.walk_program import WalkProgram
 from cugraph_ws.runtime.device import device
@@ -109,6 +111,8 @@ def loop_of(
     InputError
         If it is no vertex program, and options or parameters are for one.
     """
+    if isinstance(program, VectorProgram):
+        return VectorLoop(program, parameters, options)
     if isinstance(program, VertexProgram):
         return VertexLoop(program, parameters, options)
     if isinstance(program, Phases):
@@ -147,7 +151,7 @@ def drive(loop: Loop, graph: GraphView[FrameT], options: Options) -> Result[Fram
     """
     graph.check_outputs(loop.outputs)
     may_not_end = loop.may_not_end
-    if isinstance(loop, (VertexLoop, PhasedLoop, EdgeLoop)):
+    if isinstance(loop, (VertexLoop, VectorLoop, PhasedLoop, EdgeLoop)):
         loop = _over_ranks(loop, graph, options.plan.partitions)
     on_device = choose_engine(options.engine, graph) == "cuda"
     _refuse_checkpoints(loop, graph, options)
@@ -157,9 +161,7 @@ def drive(loop: Loop, graph: GraphView[FrameT], options: Options) -> Result[Fram
         nullcontext() if progress is False else reporter(progress, loop.name) as report,
         nullcontext() if options.profile is False else recorded_launches() as launches,
     ):
-        profile = None
-        if launches is not None:
-            profile = Profile(graph, launches, memory_rate(on_device=on_device))
+        profile = None if launches is None else profile_of(graph, launches, on_device=on_device)
         stops = StopRequests(options.timeout, vote, report)
         result = _watched(
             loop, graph, options, stops, profile, on_device=on_device, may_not_end=may_not_end
@@ -187,7 +189,7 @@ def _refuse_checkpoints(loop: Loop, graph: GraphView, options: Options) -> None:
 
 
 def _over_ranks(
-    loop: VertexLoop | PhasedLoop | EdgeLoop, graph: GraphView, partitions: int
+    loop: VertexLoop | VectorLoop | PhasedLoop | EdgeLoop, graph: GraphView, partitions: int
 ) -> Loop:
     """Return the loop that runs programs on a shard, or in partitions of a whole graph."""
     if graph.whole:

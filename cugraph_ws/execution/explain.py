@@ -14,6 +14,7 @@ from cugraph_ws.execution.run_memory import sizes_of
 from cugraph_ws.execution.vertex_loop import VertexLoop
 from cugraph_ws.graph.edges import AUTO
 from cugraph_ws.program.conventions import names_columns
+from cugraph_ws.program.vector_program import VectorProgram
 from cugraph_ws.program.vertex_program import VertexProgram
 
 if TYPE_CHECKING:
@@ -140,6 +141,10 @@ def explain(
             f"program={shown(program)} is no vertex program; give a class decorated with @ws.vertex_program, "
             "such as one of the programs of phases"
         )
+    if isinstance(program, VectorProgram):
+        raise InputError(
+            f"{program.name} has vectors: in every superstep every vertex gathers, in order; there is no plan to explain"
+        )
     refuse_cluster(graph)
     opened = program_graph(
         program, graph, source_column, destination_column, weight_column, directed
@@ -155,7 +160,7 @@ def explain(
         arcs=opened.number_of_arcs,
         engine=loop.engine,
         schedule=strategy.schedule,
-        why=strategy.why,
+        why=strategy.why if bound.program.reads_edges else "vertices alone, no edge is read",
         layout=strategy.layout,
         why_layout=strategy.why_layout,
         in_order=bound.in_order or "",

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from cugraph_ws.program.codegen import Types
     from cugraph_ws.program.vertex_program import VertexProgram
 
-__all__ = ["Profile", "Traffic", "memory_rate", "traffic_of"]
+__all__ = ["Profile", "Traffic", "profile_of", "traffic_of"]
 
 OFFSET = 8  # bytes
 COPIED = 1 << 27  # bytes: more than a host's caches hold
@@ -325,15 +325,18 @@ def _ranges() -> tuple[Callable[[str], Any], Callable[[], Any]]:
     return (lambda _: None), (lambda: None)
 
 
-def memory_rate(*, on_device: bool) -> float:
-    """Return how many bytes a second the memory can move.
+def profile_of(graph: GraphView, launches: Launches, *, on_device: bool) -> Profile:
+    """Return an empty profile of a run.
 
     Parameters
     ----------
+    graph : GraphView
+    launches : Launches
+        Where its launches are recorded.
     on_device : bool
-        Whether the GPU's nominal rate is asked for; else the host copies arrays.
+        Whether bytes are compared with what the GPU's memory can move, nominally; else with what copies on the host do.
     """
-    return device().bandwidth if on_device else _host_rate()
+    return Profile(graph, launches, device().bandwidth if on_device else _host_rate())
 
 
 @lru_cache

@@ -282,6 +282,8 @@ class VertexLoop(Loop):
 
     def _begin(self, bound: BoundProgram, graph: GraphView) -> None:
         """Make the executor of a bound program, and start it; collective."""
+        if not bound.program.reads_edges:
+            graph = graph.without_edges()
         self.bound, self._graph = bound, graph
         if self.engine == "cuda":
             from cugraph_ws.backends.cuda.setup import set_up

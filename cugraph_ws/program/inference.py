@@ -37,6 +37,7 @@ __all__ = [
     "infer",
     "infer_messages",
     "inferred",
+    "message_type",
     "record_type",
     "remembered",
     "scalar_type",
@@ -247,7 +248,7 @@ class Inferrer:
         kinds, is_tuple = self.result("compute")
         if "lift" in program.sources:
             lift = program.sources["lift"].text
-            kinds, is_tuple = self.typed("lift", lift, (_message(kinds, is_tuple),))
+            kinds, is_tuple = self.typed("lift", lift, (message_type(kinds, is_tuple),))
         kinds = tuple(self.gathered_as(kind) for kind in kinds)
         if program.combine == "custom":
             kinds = self.closed_under_combine(kinds, is_tuple)
@@ -255,7 +256,7 @@ class Inferrer:
             return self.run_listed(program.listing, kinds, is_tuple)
         fields = () if program.fold is None else program.fold.fields
         self.given["gathered"] = (
-            record_type("Gathered", fields, kinds) if fields else _message(kinds, is_tuple)
+            record_type("Gathered", fields, kinds) if fields else message_type(kinds, is_tuple)
         )
         self.check_others()
         return Inference(kinds, is_tuple)
@@ -269,9 +270,9 @@ class Inferrer:
             raise self.fail("compute", why)
         gathered, several = kinds[:1], False
         if listing.kind == "list":
-            self.given["messages"] = types.List(_message(kinds, is_tuple))
+            self.given["messages"] = types.List(message_type(kinds, is_tuple))
             gathered, several = self.result("gather_list")
-        self.given["gathered"] = _message(gathered, several)
+        self.given["gathered"] = message_type(gathered, several)
         self.check_others()
         return Inference(kinds, is_tuple, gathered, several)
 
@@ -326,7 +327,7 @@ class Inferrer:
             for kind, value in zip(kinds, neutral, strict=True)
         )  # fmt: skip
         for _ in range(ROUNDS):
-            message = _message(kinds, is_tuple)
+            message = message_type(kinds, is_tuple)
             combined, tuple_found = self.typed(
                 "combine", self.program.sources["combine"].text, (message, message)
             )
@@ -444,7 +445,8 @@ def record_type(name: str, fields: Sequence[str] | Any, kinds: Sequence[str]) ->
     return types.NamedTuple(tuple(map(scalar_type, kinds)), record)
 
 
-def _message(kinds: tuple[str, ...], is_tuple: bool) -> Any:
+def message_type(kinds: tuple[str, ...], is_tuple: bool) -> Any:
+    """Return Numba's type of a message."""
     from numba.core import types
 
     parts = tuple(map(scalar_type, kinds))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ctypes
 import importlib
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property, lru_cache
 from typing import Any, Protocol
@@ -27,6 +27,7 @@ from cugraph_ws.runtime.pools import SharedPool, kept_at_most, kept_by_rmm, shar
 from cugraph_ws.runtime.signature import Kind, Marshalled, Parameters, marshal
 
 __all__ = [
+    "Buffers",
     "CudaDevice",
     "Device",
     "KernelModule",
@@ -85,6 +86,19 @@ class KernelModule(Protocol):
         """
 
 
+class Buffers(Protocol):
+    """Two buffers on the device that are filled in turn while kernels read the other."""
+
+    def fill(self, which: int, copies: Sequence[tuple[Any, Any]]) -> None:
+        """Queue copies (from, to) into buffer 0 or 1, after its last reader; later work waits for them.
+
+        Copies run beside queued kernels.
+        """
+
+    def read(self, which: int) -> None:
+        """Say that the kernels queued so far are the last readers of buffer 0 or 1 before it is filled."""
+
+
 class Device(Protocol):
     """The arrays and kernels of one device.
 
@@ -119,6 +133,15 @@ class Device(Protocol):
 
     def pinned(self, count: int, dtype: Any) -> np.ndarray[Any, Any]:
         """Return an array in pinned host memory, for asynchronous copies."""
+
+    def addressable(self, count: int, dtype: Any) -> Any:
+        """Return an array of `xp` in pinned memory of the host, which kernels read and write in place."""
+
+    def moved(self, array: Any, places: int) -> Any:
+        """Return an array whose entry `places` is the first of the given one; no entry before may be read."""
+
+    def buffered(self) -> Buffers:
+        """Return what fills two buffers in turn while kernels read the other."""
 
     def copy_in(self, pinned: np.ndarray[Any, Any], array: Any) -> None:
         """Queue a copy from pinned host memory to the device; the host does not wait."""
@@ -302,6 +325,29 @@ class _Kernels:
         )
 
 
+class _Buffers:
+    """Two buffers that a stream of its own fills; see `Buffers`."""
+
+    def __init__(self, xp: Any) -> None:
+        self._cuda = xp.cuda
+        self._stream = xp.cuda.Stream(non_blocking=True)
+        self._filled, self._read = (
+            [xp.cuda.Event(disable_timing=True) for _ in range(2)] for _ in range(2)
+        )
+
+    def fill(self, which: int, copies: Sequence[tuple[Any, Any]]) -> None:
+        """Queue copies into one buffer."""
+        self._stream.wait_event(self._read[which])  # an event that was never recorded is no wait
+        for source, target in copies:
+            target.data.copy_from_async(source.data, source.nbytes, self._stream)
+        self._filled[which].record(self._stream)
+        self._cuda.get_current_stream().wait_event(self._filled[which])
+
+    def read(self, which: int) -> None:
+        """Record the last readers of one buffer."""
+        self._read[which].record(self._cuda.get_current_stream())
+
+
 class CudaDevice:
     """The current GPU; see `Device`.
 
@@ -338,6 +384,30 @@ class CudaDevice:
         kind = np.dtype(dtype)
         memory = self.xp.cuda.alloc_pinned_memory(max(count * kind.itemsize, 1))
         return np.frombuffer(memory, kind, count)
+
+    def addressable(self, count: int, dtype: Any) -> Any:
+        """Return an array of CuPy in pinned memory of the host."""
+        cuda, kind = self.xp.cuda, np.dtype(dtype)
+        size = max(count * kind.itemsize, 1)
+        return self._at(cuda.PinnedMemory(size), 0, count, kind)
+
+    def moved(self, array: Any, places: int) -> Any:
+        """Return an array whose entry `places` is the first of the given one."""
+        return self._at(
+            array.data, -places * array.dtype.itemsize, places + len(array), array.dtype
+        )
+
+    def _at(self, memory: Any, shift: int, count: int, kind: np.dtype[Any]) -> Any:
+        """Return an array that begins so many bytes after the address of some memory, which it keeps."""
+        cuda = self.xp.cuda
+        unowned = cuda.UnownedMemory(
+            memory.ptr + shift, count * kind.itemsize, memory, cuda.runtime.getDevice()
+        )
+        return self.xp.ndarray(count, kind, cuda.MemoryPointer(unowned, 0))
+
+    def buffered(self) -> Buffers:
+        """Return what fills two buffers in turn."""
+        return _Buffers(self.xp)
 
     def copy_in(self, pinned: np.ndarray[Any, Any], array: Any) -> None:
         """Queue a copy from pinned host memory to the device."""
