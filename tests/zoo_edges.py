@@ -381,3 +381,56 @@ class Widest:
 
     def value(edge, common):
         return common - edge.weight
+
+
+@entry(lambda n: {"rank": {v: v * 5 % 7 for v in range(n)}}, compiled=True)
+class Greatest:
+    """The two greatest ranks among common neighbours, the greatest first."""
+
+    greatest: ws.int64
+    next_one: ws.int64
+    rank: ws.vertex_value(ws.int64)
+    combine = ws.top(2)
+
+    def common(w, u):
+        return w.rank - u.rank
+
+    def value(common):
+        return max(common[0], -9), max(common[1], -9)
+
+
+@entry(
+    lambda n: {"rank": {v: v * 5 % 7 for v in range(n)}}, message=(int, float, int), compiled=True
+)
+class Facts:
+    """How many common neighbours, the least weight to one, and the two greatest ranks."""
+
+    count: ws.int64
+    least: ws.nullable(ws.float64, math.inf)
+    spread: ws.int64
+    rank: ws.vertex_value(ws.int64)
+    weight = ws.edge()
+    combine = (sum, min, ws.top(2))
+
+    def common(w, uw):
+        return 1, uw.weight, w.rank
+
+    def value(common):
+        count, least, ranks = common
+        return count, least, ranks[0] - ranks[1] if count > 1 else 0
+
+
+@entry(lambda n: {"rank": {v: v * 5 % 7 for v in range(n)}}, message=(int, int))
+class Chosen:
+    """The common neighbour of least rank, and its number."""
+
+    chosen: ws.int64
+    rank: ws.vertex_value(ws.int64)
+    me: ws.vertex_number
+    combine = ws.first_by(0)
+
+    def common(w):
+        return w.rank, w.me
+
+    def value(common):
+        return common[1] if common[0] < 100 else -1

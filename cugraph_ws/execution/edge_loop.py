@@ -221,6 +221,7 @@ class EdgeLoop(Loop):
                 *(source.text for source in program.sources.values()),
                 program.combine,
                 program.identity,
+                program.fold,
                 program.neighbours,
                 *program.parallel,
             ],

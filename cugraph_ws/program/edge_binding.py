@@ -21,10 +21,11 @@ from cugraph_ws.program.binding import (
 )
 from cugraph_ws.program.declarations import Constant, Distribution, Parameter, VertexNumber
 from cugraph_ws.program.edge_codegen import EdgeTypes
-from cugraph_ws.program.edge_inference import infer_pairs
+from cugraph_ws.program.edge_inference import infer_common, infer_pairs
 from cugraph_ws.program.edge_program import EdgeProgram
 from cugraph_ws.program.edge_trial import CORNERS, EdgeTrial
 from cugraph_ws.program.inference import CompileError
+from cugraph_ws.program.lowering import lowered
 from cugraph_ws.program.snapshot import bound_before, keep_bound
 from cugraph_ws.runtime.arrays import array_module, as_host
 from cugraph_ws.runtime.warn import warn_caller
@@ -147,13 +148,14 @@ def bind_edges(
     )
     key = (state, kinds, uniforms, telling, plain)
     types = bound_before(program, key, graph)
+    declared_program, parameters = program, tuple(value.dtype.name for value in values)
+    program = _without_fold(program, state, kinds, parameters)
     if types is None:
         shown = [as_host(array[:CORNERS]) for array in constants]
         parts = graph.comm.alltoall([shown] * graph.comm.size)
         examples = [np.concatenate(pieces) for pieces in zip(*parts, strict=True)]
         edges = [arc.edge for arc in graph.examples((), list(map(str, columns)))]
         trial = EdgeTrial(program, state, examples, edges, values, graph.number_of_vertices)
-        parameters = tuple(value.dtype.name for value in values)
         try:
             inferred = infer_pairs(program, state, kinds, parameters)
         except ProgramError as error:
@@ -166,11 +168,28 @@ def bind_edges(
         types = EdgeTypes(
             state, kinds, uniforms, parameters, inferred.message, inferred.tuple_message
         )
-    keep_bound(program, key, graph, types)
+    keep_bound(declared_program, key, graph, types)
     everyone = np.int64(graph.number_of_vertices)
     return BoundEdgeProgram(
         program, types, tuple(map(str, columns)), constants, (*values, everyone)
     )
+
+
+def _without_fold(
+    program: EdgeProgram,
+    state: tuple[str, ...],
+    constants: tuple[str, ...],
+    parameters: tuple[str, ...],
+) -> EdgeProgram:
+    """Return a program whose fold is written out as a combine, if it has one."""
+    if program.fold is None:
+        return program
+    messages = infer_common(program, state, constants, parameters)
+    kinds, is_tuple = messages.message, messages.tuple_message
+    made: EdgeProgram = program.memory.recall(
+        ("lowered", kinds, is_tuple), lambda: lowered(program, kinds, is_tuple=is_tuple)
+    )
+    return made
 
 
 def _refuse_first(program: EdgeProgram, graph: GraphView) -> None:

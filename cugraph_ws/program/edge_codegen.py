@@ -132,14 +132,14 @@ def pair_adaptors(
         stores.append("    " + access.write("state", f"columns[{place}]", "pair", fitted))
     reads = "edge" in program.sources["value"].parameters and bool(program.edges)
     none = f"Edge({', '.join(['0.0'] * len(program.edges))})"
-    flags = types_.message == ("bool",)
+    flags, sent = types_.message == ("bool",), call("common")
     lines = [
         f"ANY = {program.combine == 'any'}",
         f"EDGES = {reads}",
         "@inline\ndef load(constants, vertex):",
         f"    return Vertex({', '.join(constants_text(program, types_, access))})",
         "@inline\ndef message(w, u, v, edges, one, other, values):",
-        message_result(types_, call("common")),
+        message_result(types_, f"user_lift({sent})" if "lift" in program.sources else sent),
         "@inline\ndef nothing():",
         f"    return {identity_text(program, types_)}",
         "@inline\ndef merge(first, second):",

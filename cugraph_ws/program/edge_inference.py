@@ -14,7 +14,7 @@ from cugraph_ws.program.inference import (
     seen,
 )
 
-__all__ = ["infer_pairs"]
+__all__ = ["infer_common", "infer_pairs"]
 
 
 def infer_pairs(
@@ -49,6 +49,22 @@ def infer_pairs(
     return remembered(described, lambda: _Pairs(program, state, constants, parameters).run())
 
 
+def infer_common(
+    program: EdgeProgram,
+    state: tuple[str, ...],
+    constants: tuple[str, ...],
+    parameters: tuple[str, ...],
+) -> Inference:
+    """Infer what `common` returns, before it is combined; see `infer_pairs`."""
+    source = program.sources["common"]
+    described = (
+        "common of an edge program", constants, parameters, tuple(program.edges), tuple(program.constants),
+        program.parameter_names, source.text,
+    )  # fmt: skip
+    pairs = _Pairs(program, state, constants, parameters)
+    return remembered(described, lambda: Inference(*pairs.returned("common")))
+
+
 class _Pairs(Inferrer):
     """Infers the types of one edge program's functions."""
 
@@ -75,6 +91,11 @@ class _Pairs(Inferrer):
     def run(self) -> Inference:
         """Infer both functions."""
         kinds, is_tuple = self.returned("common")
+        if "lift" in self.program.sources:
+            lift = self.program.sources["lift"].text
+            message = tuple(map(scalar_type, kinds))
+            given = _tuple_type(message) if is_tuple else message[0]
+            kinds, is_tuple = self.typed("lift", lift, (given,))
         kinds = tuple(self.gathered_as(kind) for kind in kinds)
         if self.program.combine == "custom":
             kinds = self.closed_under_combine(kinds, is_tuple)

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, get_args
 
 from cugraph_ws.arguments import shown
 from cugraph_ws.errors import ProgramError
+from cugraph_ws.program.by_part import by_part
 from cugraph_ws.program.combines import Fold
 from cugraph_ws.program.declarations import (
     Constant,
@@ -74,6 +75,8 @@ class EdgeProgram(Snapshot):
         Identity of `combine`, for a custom one.
     neighbours : {"any", "out", "in", "through"}
         Which common neighbours there are, and which edges between two vertices count.
+    fold : Fold or None
+        A combine that is known by another name, or one for each part of messages.
     functions : dict
         The user's functions, for plain Python and for compilation.
     sources : dict
@@ -94,6 +97,7 @@ class EdgeProgram(Snapshot):
     identity: Any
     neighbours: Neighbours
     functions: dict[str, Any]
+    fold: Fold | None = None
     sources: dict[str, FunctionSource] = field(default_factory=dict)
     memory: Memory = field(default_factory=Memory, repr=False)
     frozen: bool = field(default=False, repr=False)
@@ -101,7 +105,6 @@ class EdgeProgram(Snapshot):
     # What only vertex programs have
     aggregates: ClassVar[dict[str, Any]] = {}
     predecessor: ClassVar[None] = None
-    fold: ClassVar[None] = None
     edge_state: ClassVar[dict[str, Any]] = {}
     edge_state_kinds: ClassVar[tuple[str, ...]] = ()
     infinite: ClassVar[tuple[bool, ...]] = ()
@@ -171,7 +174,8 @@ def edge_program(cls: type | None = None) -> EdgeProgram:
 
         - ``common(w, u, v, uw, vw, p)``: the message of a common neighbour `w` of `u` and `v`;
           `uw` and `vw` have the edge attributes between `u` and `w`, and between `v` and `w`;
-        - ``combine``: `sum`, `min`, `max`, `any`, or a function of two messages with `identity`;
+        - ``combine``: `sum`, `min`, `max`, `any`, `ws.top(k)`, `ws.first_by(field)`, a tuple of such folds
+          for messages that are tuples, or a function of two messages with `identity`;
         - ``neighbours``, if directions matter: "out" for common neighbours to which both lead, "in" for
           those that lead to both, "through" for those on a path from `u` to `v`;
         - ``value(u, v, edge, common, p)``: the values of the pair, from the combined messages
@@ -239,17 +243,15 @@ def edge_program(cls: type | None = None) -> EdgeProgram:
         for key in SETTINGS
         if key in cls.__dict__ and key not in declared
     }
-    if isinstance(settings.get("combine"), Fold):
-        raise ProgramError(
-            f"{name}.combine is {settings['combine']!r}, which is for vertex programs; set it to sum, "
-            "min, max, any, or define combine(a, b)"
-        )
     neighbours = settings.pop("neighbours", "any")
     if neighbours not in DIRECTIONS:
         raise ProgramError(
             f"{name}.neighbours is {shown(neighbours)}; set it to {', '.join(map(repr, DIRECTIONS))}"
         )
-    combine, identity = recognised_combine(name, settings, functions)
+    fold = _fold(name, settings)
+    combine, identity = "custom", None
+    if fold is None:
+        combine, identity = recognised_combine(name, settings, functions)
     program = EdgeProgram(
         name=name,
         doc=inspect.cleandoc(cls.__doc__ or ""),
@@ -261,10 +263,30 @@ def edge_program(cls: type | None = None) -> EdgeProgram:
         identity=identity,
         neighbours=neighbours,
         functions=functions,
+        fold=fold,
     )
     program.read_sources()
     program.__doc__ = help_of(name, program.doc, declared, state=program.state)
     return program
+
+
+def _fold(name: str, settings: dict[str, Any]) -> Fold | None:
+    """Return the fold that `combine` names; None for another combine."""
+    combine = settings.get("combine")
+    if isinstance(combine, (tuple, list)):
+        combine = by_part(name, combine)
+    if not isinstance(combine, Fold):
+        return None
+    if "identity" in settings:
+        raise ProgramError(
+            f"{name}.identity is set, but {combine!r} has its own; leave `identity` out"
+        )
+    if combine.fields or any(fold.end is not None for fold in combine.folds):
+        raise ProgramError(
+            f"{name}.combine is {combine!r}, which is for vertex programs; edge programs have sum, min, max, any, "
+            "ws.top(k), ws.first_by(field) without names, a tuple of the first five, or combine(a, b)"
+        )
+    return combine
 
 
 def _check_declarations(name: str, declared: dict[str, Any]) -> None:

@@ -63,6 +63,8 @@ class EdgeTrial(Trial):
         for (w, u, v), uw, vw in itertools.product(corners, self.edges, self.edges):
             message = self.call("common", w=w, u=u, v=v, uw=uw, vw=vw)
             self.numbers("common", message, None)
+            if "lift" in self.functions:
+                message = self._called("lift", (message,))
             yield u, v, uw, message
 
     def pair_complaint(self) -> ProgramError | None:

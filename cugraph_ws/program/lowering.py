@@ -5,12 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from cugraph_ws.errors import ProgramError
 from cugraph_ws.program.by_part import ByPart
+from cugraph_ws.program.edge_program import EdgeProgram
 from cugraph_ws.program.rewriting import prepend, read_gathered_from, rewritten
 from cugraph_ws.program.snapshot import Memory
 from cugraph_ws.program.source import FunctionSource
@@ -21,21 +22,24 @@ __all__ = ["lowered"]
 PARTS = "ws_parts"  # a variable of the rewritten `apply`
 
 
-def lowered(program: VertexProgram, kinds: Sequence[str], *, is_tuple: bool) -> VertexProgram:
+Program = TypeVar("Program", bound=VertexProgram | EdgeProgram)
+
+
+def lowered(program: Program, kinds: Sequence[str], *, is_tuple: bool) -> Program:
     """Return a program whose fold is written out as a user-defined combine with its identity.
 
     Parameters
     ----------
-    program : VertexProgram
+    program : VertexProgram or EdgeProgram
         Has a `fold`.
     kinds : sequence of str
-        NumPy type names of what `compute` returns.
+        NumPy type names of what `compute`, or `common`, returns.
     is_tuple : bool
         Whether that is a tuple.
 
     Returns
     -------
-    VertexProgram
+    VertexProgram or EdgeProgram
         With the functions `combine` and, for some folds, `lift`.
 
     Raises
@@ -45,10 +49,14 @@ def lowered(program: VertexProgram, kinds: Sequence[str], *, is_tuple: bool) -> 
     """
     fold = program.fold
     assert fold is not None
-    compute = program.sources["compute"]
+    of_pairs = isinstance(program, EdgeProgram)
+    sender, reader, read = (
+        ("common", "value", "common") if of_pairs else ("compute", "apply", "gathered")
+    )
+    sending = program.sources[sender]
     why = fold.why_not(kinds, is_tuple=is_tuple)
     if why is not None:
-        raise ProgramError(f"{program.name}.compute ({compute.location}): {why}")
+        raise ProgramError(f"{program.name}.{sender} ({sending.location}): {why}")
     functions, sources = dict(program.functions), dict(program.sources)
     written = {
         "combine": (("first", "second"), fold.combine(kinds)),
@@ -64,7 +72,7 @@ def lowered(program: VertexProgram, kinds: Sequence[str], *, is_tuple: bool) -> 
             space: dict[str, Any] = {"np": np}
             exec(compile(text, f"<{fold!r}>", "exec"), space)  # noqa: S102 - our own text
             functions[name] = space[f"user_{name}"]
-            sources[name] = FunctionSource(text, parameters, {}, compute.location)
+            sources[name] = FunctionSource(text, parameters, {}, sending.location)
     changed = replace(
         program,
         identity=fold.identity(kinds),
@@ -72,12 +80,12 @@ def lowered(program: VertexProgram, kinds: Sequence[str], *, is_tuple: bool) -> 
         sources=sources,
         memory=Memory(),
     )
-    nested = fold.nested("gathered") if isinstance(fold, ByPart) else None
-    if nested is None or "gathered" not in program.sources["apply"].parameters:
+    nested = fold.nested(read) if isinstance(fold, ByPart) else None
+    if nested is None or read not in program.sources[reader].parameters:
         return changed
 
     def applies(node: ast.FunctionDef) -> None:
-        read_gathered_from(node, PARTS)
+        read_gathered_from(node, PARTS, gathered=read)
         prepend(node, f"{PARTS} = {nested}", ())
 
-    return rewritten(changed, {"apply": applies})
+    return rewritten(changed, {reader: applies})

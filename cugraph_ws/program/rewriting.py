@@ -6,13 +6,16 @@ import ast
 import copy
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
+from cugraph_ws.program.edge_program import EdgeProgram
 from cugraph_ws.program.infinity import plain_functions
 from cugraph_ws.program.snapshot import Memory
 from cugraph_ws.program.source import FunctionSource, plain_function
 from cugraph_ws.program.vertex_program import VertexProgram
 from cugraph_ws.runtime.parsing import parse
+
+Program = TypeVar("Program", bound=VertexProgram | EdgeProgram)
 
 __all__ = ["function_of", "prepend", "read_gathered_from", "rewritten", "statements"]
 
@@ -20,8 +23,8 @@ __all__ = ["function_of", "prepend", "read_gathered_from", "rewritten", "stateme
 class _GatheredIn(ast.NodeTransformer):
     """Reads what was gathered from a variable, and its named parts by their places."""
 
-    def __init__(self, variable: str, names: Sequence[str] = ()) -> None:
-        self.variable, self.names = variable, names
+    def __init__(self, variable: str, names: Sequence[str], gathered: str) -> None:
+        self.variable, self.names, self.gathered = variable, names, gathered
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
         self.generic_visit(node)
@@ -31,13 +34,15 @@ class _GatheredIn(ast.NodeTransformer):
         return node
 
     def visit_Name(self, node: ast.Name) -> ast.expr:
-        name = self.variable if node.id == "gathered" else node.id
+        name = self.variable if node.id == self.gathered else node.id
         return ast.copy_location(ast.Name(name, node.ctx), node)
 
 
-def read_gathered_from(node: ast.FunctionDef, variable: str, names: Sequence[str] = ()) -> None:
-    """Have a function read what was gathered from a variable; `names` are those of its parts."""
-    reading = _GatheredIn(variable, names)
+def read_gathered_from(
+    node: ast.FunctionDef, variable: str, names: Sequence[str] = (), *, gathered: str = "gathered"
+) -> None:
+    """Have a function read its argument `gathered` from a variable; `names` are those of its parts."""
+    reading = _GatheredIn(variable, names, gathered)
     node.body = [reading.visit(statement) for statement in node.body]
 
 
@@ -54,8 +59,8 @@ def prepend(node: ast.FunctionDef, text: str, needed: Collection[str]) -> None:
 
 
 def rewritten(
-    program: VertexProgram, changes: Mapping[str, Callable[[ast.FunctionDef], None]]
-) -> VertexProgram:
+    program: Program, changes: Mapping[str, Callable[[ast.FunctionDef], None]]
+) -> Program:
     """Return a program of which each of some functions was changed."""
     functions, sources = dict(program.functions), dict(program.sources)
     for name, change in changes.items():
@@ -83,9 +88,9 @@ def rewritten(
     return replace(program, functions=functions, sources=sources, memory=Memory())
 
 
-def function_of(source: FunctionSource, program: VertexProgram) -> Callable[..., Any]:
+def function_of(source: FunctionSource, program: VertexProgram | EdgeProgram) -> Callable[..., Any]:
     """Compile a function as plain Python for trials, in the module of the program's."""
-    owner, module = program.name, program.functions["apply"].__module__
+    owner, module = program.name, next(iter(program.functions.values())).__module__
     definitions = source.definitions or tuple(
         (f"<{owner}>", node)
         for node in parse(source.text).body
