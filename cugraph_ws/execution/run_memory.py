@@ -296,12 +296,8 @@ def _is_small(needed: float, on_device: bool) -> bool:
 
 
 def room_for_runs(
-    *,
-    on_device: bool,
-    comm: Communicator | None = None,
-    graph: GraphView | None = None,
-    needed: float = 0,
-) -> int:
+    *, on_device: bool, comm: Communicator | None = None, graph: GraphView | None = None, needed: float = 0,
+) -> int:  # fmt: skip
     """Return the bytes that a run may take.
 
     Parameters
@@ -319,10 +315,8 @@ def room_for_runs(
     -------
     int
     """
-    if on_device:
-        rooms = [int(provider("device memory").room_for(needed))]
-    else:
-        rooms = [available_memory()]
+    rooms: list[int] = []
+    rooms.append(provider("device memory").room_for(needed) if on_device else available_memory())
     if comm is not None and comm.room is not None and not on_device:
         rooms.append(comm.room)
     if graph is not None and graph.memory_limit is not None:
