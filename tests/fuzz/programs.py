@@ -221,7 +221,7 @@ def _to_some(choose: Choices, sent: str, unsent: str) -> str:
 
 def _with_draws(choose: Choices, member: Member, real: bool) -> Member:
     """Write a program that perhaps draws random numbers where it reads `x`."""
-    if not choose.chance(3):
+    if not choose.chance(5):
         return member
     draw = "p.random()" if real else f"p.random_integer({choose.pick('2', '5')})"
     new = member.active and member.active.replace("new.x", f"(new.x + {draw})")
