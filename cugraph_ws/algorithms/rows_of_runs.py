@@ -42,10 +42,12 @@ from cugraph_ws.execution.edge_loop import EdgeLoop
 from cugraph_ws.execution.options import Options
 from cugraph_ws.execution.phased_loop import PhasedLoop
 from cugraph_ws.execution.run_memory import lists_messages
+from cugraph_ws.execution.vector_loop import VectorLoop
 from cugraph_ws.execution.vertex_loop import VertexLoop
 from cugraph_ws.execution.walk_loop import WalkLoop
 from cugraph_ws.program.edge_program import EdgeProgram
 from cugraph_ws.program.phases import Phases
+from cugraph_ws.program.vector_program import VectorProgram
 from cugraph_ws.program.vertex_program import VertexProgram
 from cugraph_ws.program.walk_program import WalkProgram
 
@@ -148,6 +150,8 @@ def loop_of(program: Any, sources: int) -> Any:
         program = FUNCTIONS[name](sources)
     elif declared is not None and declared.program is not None:
         program = declared.program
+    if isinstance(program, VectorProgram):
+        return VectorLoop(program, {}, Options())
     if isinstance(program, VertexProgram):
         return VertexLoop(program, {}, Options())
     if isinstance(program, Phases):

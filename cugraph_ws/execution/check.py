@@ -25,6 +25,7 @@ from cugraph_ws.errors import EngineError, InputError, ProgramError
 from cugraph_ws.execution.check_edges import compare_pairs
 from cugraph_ws.execution.check_walks import compare_walks
 from cugraph_ws.execution.dask_frames import refuse_cluster
+from cugraph_ws.execution.driver import loop_of
 from cugraph_ws.execution.options import Options, Plan
 from cugraph_ws.execution.partitioned_loop import PartitionedLoop
 from cugraph_ws.execution.phased_loop import PhasedLoop
@@ -42,6 +43,7 @@ from cugraph_ws.program.edge_program import EdgeProgram
 from cugraph_ws.program.inference import Inference
 from cugraph_ws.program.phases import Phases, programs_of
 from cugraph_ws.program.trial import Trial
+from cugraph_ws.program.vector_program import VectorProgram
 from cugraph_ws.program.vertex_program import VertexProgram
 from cugraph_ws.program.walk_program import WalkProgram
 from cugraph_ws.runtime.arrays import as_host
@@ -351,7 +353,7 @@ class _Check:
                 if differing is not None:
                     self.report.differences.append(differing)
                     break
-        except InputError as error:
+        except (InputError, EngineError) as error:
             self.report.declined[name] = str(error)
             return
         self.report.configurations.append(name)
@@ -362,7 +364,8 @@ class _Check:
         """Return the first vertex with a different state."""
         for column in self.program.state:
             column_computed, column_expected = as_host(computed[column]), expected[column]
-            differs = ~self.alike(column_computed, column_expected, on_gpu="'cuda'" in name)
+            differing = ~self.alike(column_computed, column_expected, on_gpu="'cuda'" in name)
+            differs = differing.reshape(len(differing), -1).T.any(axis=0)  # of a vector, an element
             if differs.any():
                 place = int(differs.argmax())
                 return self.difference(
@@ -396,7 +399,11 @@ class _Check:
         same = computed == expected
         if expected.dtype.kind == "f":
             same |= np.isnan(computed) & np.isnan(expected)
-            adds = any(member.combine in ("sum", "custom") for member in programs_of(self.program))
+            adds = any(
+                member.combine in ("sum", "custom")
+                or isinstance(member, VectorProgram)  # sums of elements
+                for member in programs_of(self.program)
+            )
             if adds or on_gpu or self.narrow_math:
                 near = 1e-4 if expected.dtype.itemsize == 4 or self.narrow_math else 1e-9
                 with np.errstate(invalid="ignore"):
@@ -591,7 +598,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, tuple):
         parts = tuple(map(_plain, value))
         return parts[0] if len(parts) == 1 else parts
-    return value.item() if isinstance(value, np.generic) else value
+    return value.tolist() if isinstance(value, (np.generic, np.ndarray)) else value
 
 
 def _alike(first: tuple[Any, ...], second: tuple[Any, ...]) -> bool:
@@ -605,8 +612,7 @@ def _unstarted(
     program: VertexProgram | Phases, arguments: Mapping[str, Any], options: Options
 ) -> VertexLoop | PhasedLoop:
     """Return the loop of a program, or of phases."""
-    loop_class = VertexLoop if isinstance(program, VertexProgram) else PhasedLoop
-    loop: VertexLoop | PhasedLoop = loop_class(program, arguments, options)  # type: ignore[arg-type]
+    loop: VertexLoop | PhasedLoop = loop_of(program, options, dict(arguments))  # type: ignore[assignment]
     return loop
 
 
@@ -677,7 +683,7 @@ def _sample(
             program.constants.items(), bound_program.constants, strict=True
         ):
             argument = getattr(constant, "argument", None) or name
-            if parameters.get(argument) is not None and values.shape == (graph.number_of_vertices,):
+            if parameters.get(argument) is not None and len(values) == graph.number_of_vertices:
                 arguments[argument] = as_host(values)[chosen]
     return part, arguments, chosen
 

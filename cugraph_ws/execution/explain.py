@@ -14,6 +14,7 @@ from cugraph_ws.execution.run_memory import sizes_of
 from cugraph_ws.execution.vertex_loop import VertexLoop
 from cugraph_ws.graph.edges import AUTO
 from cugraph_ws.program.conventions import names_columns
+from cugraph_ws.program.vector_program import VectorProgram
 from cugraph_ws.program.vertex_program import VertexProgram
 
 if TYPE_CHECKING:
@@ -139,6 +140,10 @@ def explain(
         raise InputError(
             f"program={shown(program)} is no vertex program; give a class decorated with @ws.vertex_program, "
             "such as one of the programs of phases"
+        )
+    if isinstance(program, VectorProgram):
+        raise InputError(
+            f"{program.name} has vectors: in every superstep every vertex gathers, in order; there is no plan to explain"
         )
     refuse_cluster(graph)
     opened = program_graph(

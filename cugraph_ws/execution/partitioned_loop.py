@@ -16,6 +16,7 @@ import numpy.typing as npt
 from cugraph_ws.execution.loop import Column, Loop, Step
 from cugraph_ws.execution.phased_loop import PhasedLoop
 from cugraph_ws.execution.stall import Repetition
+from cugraph_ws.execution.vector_loop import VectorLoop
 from cugraph_ws.execution.vertex_loop import VertexLoop
 from cugraph_ws.graph.footprints import Sizes
 from cugraph_ws.graph.graph import Graph
@@ -28,7 +29,7 @@ from cugraph_ws.runtime.thread_ranks import ThreadRanks
 __all__ = ["PartitionedLoop"]
 
 Value = TypeVar("Value")
-ShardedLoop = VertexLoop | PhasedLoop
+ShardedLoop = VertexLoop | VectorLoop | PhasedLoop
 
 
 class PartitionedLoop(Loop):
@@ -36,7 +37,7 @@ class PartitionedLoop(Loop):
 
     Parameters
     ----------
-    loop : VertexLoop or PhasedLoop
+    loop : VertexLoop, VectorLoop or PhasedLoop
         The program or programs, not started.
     size : int
         Number of partitions, at least 2.
@@ -48,7 +49,7 @@ class PartitionedLoop(Loop):
         self.phased = isinstance(loop, PhasedLoop)
         self._ranks = ThreadRanks(size)
         self._loops: list[ShardedLoop] = []
-        self._repetition: Repetition | None = None
+        self._repetition: Repetition | None = None  # of vertex programs without vectors, and phases
 
     def memory(self, sizes: Sizes) -> float:
         """Return the bytes that the run takes, with a copy of the arcs and numbers for the shards."""
@@ -99,7 +100,7 @@ class PartitionedLoop(Loop):
         step = self._on_ranks(lambda rank: self._loops[rank].step())[0]
         if self._repetition is not None:
             states = [column for loop in self._loops for column in loop.own_state().values()]
-            self._loops[0].refuse_repeated(self._repetition, states)
+            self._loops[0].refuse_repeated(self._repetition, states)  # type: ignore[union-attr]
         self.max_iter = self._loops[0].max_iter  # phases set it to end a run
         return replace(step, partitions=self._ranks.size)
 

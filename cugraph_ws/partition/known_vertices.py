@@ -28,6 +28,7 @@ from cugraph_ws.partition.identities import IdRanges
 from cugraph_ws.program.declarations import (
     Constant,
     Distribution,
+    VectorType,
     VertexParameter,
     VertexSet,
     VertexValue,
@@ -245,7 +246,9 @@ def _given(options: Mapping[str, Any]) -> Iterator[tuple[str, Any, Look]]:
             yield name, options.get(name, alias), KnownVertices.check_set
         elif isinstance(declared, (Constant, VertexValue, Distribution)):
             argument = getattr(declared, "argument", None) or name
-            yield argument, options.get(argument), KnownVertices.check_values
+            vectors = isinstance(getattr(declared, "type", None), VectorType)
+            check = KnownVertices.check_columns if vectors else KnownVertices.check_values
+            yield argument, options.get(argument), check
     for name, parameter in program.parameters.items():
         if isinstance(parameter, VertexParameter) and options.get(name) is not None:
             yield name, [options[name]], KnownVertices.check_list

@@ -8,6 +8,7 @@ from cugraph_ws.program.declarations import Distribution, VertexNumber, VertexPa
 from cugraph_ws.program.edge_program import EdgeProgram
 from cugraph_ws.program.order import says_whether_changed
 from cugraph_ws.program.randomness import NUMBER
+from cugraph_ws.program.vector_program import VectorProgram
 from cugraph_ws.program.vertex_program import VertexProgram
 from cugraph_ws.runtime.parsing import parse
 
@@ -48,6 +49,8 @@ def why_not_together(program: VertexProgram | EdgeProgram) -> str | None:
         return "it reads the number of vertices"
     if isinstance(program, EdgeProgram):
         return None
+    if isinstance(program, VectorProgram):
+        return "it has vectors"
     if program.draws:
         return "it draws random numbers by the numbers of vertices"
     if program.validate is not None:

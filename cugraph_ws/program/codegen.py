@@ -62,6 +62,7 @@ REPLACED = {
             LISTS,
             "interface",
             "pair_interface",
+            "vector_interface",
             "walk_interface",
             "walk_rows",
             "jit",

@@ -4,6 +4,7 @@ Every declaration is an annotation or an assignment in the program's class body.
 not accept a call as a type, so in files that they check, assign declarations that are calls::
 
     width: ws.float32                    # state, and a column of the result
+    share = ws.vector(ws.float32, 8)     # state, and the columns share_0, …, share_7
     capacity = ws.edge(ws.float32)       # an edge attribute, read from the edge frame
     flow = ws.edge_state(ws.float64)     # state of each edge, and a column of `Result.edges`
     prior = ws.vertex_value(ws.float64)  # a constant of each vertex, given to run()
@@ -24,6 +25,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from cugraph_ws.arguments import shown
+from cugraph_ws.errors import ProgramError
+
 __all__ = [
     "Constant",
     "Distribution",
@@ -32,11 +36,14 @@ __all__ = [
     "Floating",
     "Jump",
     "Like",
+    "Neighbours",
+    "Parallel",
     "Parameter",
     "Predecessor",
     "ScalarType",
     "Seed",
     "State",
+    "VectorType",
     "VertexNumber",
     "VertexParameter",
     "VertexSet",
@@ -63,12 +70,16 @@ __all__ = [
     "out_weight",
     "parameter",
     "predecessor",
+    "vector",
     "vertex_id",
     "vertex_number",
     "vertex_parameter",
     "vertex_set",
     "vertex_value",
 ]
+
+VECTORS_OF = ("ws.float32", "ws.float64", "ws.int32", "ws.int64")
+MOST_ELEMENTS = 256
 
 
 @dataclass(frozen=True)
@@ -93,6 +104,16 @@ class ScalarType:
 
     def __repr__(self) -> str:
         return "ws.vertex_id" if self.holds_vertex else f"ws.{self.name.replace('bool', 'boolean')}"
+
+
+@dataclass(frozen=True)
+class VectorType(ScalarType):
+    """The type of a vector of `length` numbers; `name` is NumPy's name of their type."""
+
+    length: int = 0
+
+    def __repr__(self) -> str:
+        return f"ws.vector(ws.{self.name}, {self.length})"
 
 
 @dataclass(frozen=True)
@@ -129,6 +150,12 @@ class State:
     on_gpu: ScalarType | None = None
 
 
+# Which common neighbours a pair of vertices has, in edge programs: all, those that both lead to, those that lead
+# to both, those on a path from the first to the second
+Neighbours = Literal["any", "out", "in", "through"]
+Parallel = Literal["sum", "min", "max", "first"]  # the value of several edges between two vertices
+
+
 @dataclass(frozen=True)
 class Edge:
     """An edge attribute.
@@ -141,11 +168,14 @@ class Edge:
         Value of all edges if there is no such column; None if the column is required.
     least : float or None
         Minimum valid value.
+    parallel : {"sum", "min", "max", "first"} or None
+        In an edge program, the value of several edges between two vertices; None for the default, their sum.
     """
 
     type: ScalarType | Floating | None = None
     default: float | None = None
     least: float | None = None
+    parallel: Parallel | None = None
 
     def seen(self, stored: str) -> str:
         """Return the NumPy name of the type that the program sees, given that of the column."""
@@ -325,10 +355,68 @@ else:
     predecessor = Predecessor()
 
 
+def vector(type: Scalar, length: int) -> Any:  # noqa: A002 - reads as the user's word
+    """Declare a state field, or a vertex value, that is a vector of numbers.
+
+    In the functions of a program a vector is a one-dimensional NumPy array: `src.x * edge.w` is a vector,
+    `np.dot(src.x, dst.x)` a number, and `src.x[2]` an element.  Messages that are vectors are folded element by
+    element, by `sum`, `min` or `max`.
+
+    Parameters
+    ----------
+    type : ScalarType
+        Type of the elements: `ws.float32`, `ws.float64`, `ws.int32` or `ws.int64`.
+    length : int
+        How many elements, from 1 to 256; the same for all vectors of a program.
+
+    Returns
+    -------
+    VectorType
+        The declaration.  A field `x` becomes the columns `x_0`, `x_1`, … of the result.
+
+    Raises
+    ------
+    ProgramError
+        If the type is not one of these, or the length is not a whole number from 1 to 256.
+
+    Examples
+    --------
+    The mean of the neighbours' features::
+
+        @ws.vertex_program
+        class Smoothed:
+            x = ws.vector(ws.float32, 64)
+            given = ws.vertex_value(ws.vector(ws.float32, 64))
+            degree: ws.in_degree
+            combine = sum
+            max_iter = 2
+
+            def init(own):
+                return own.given
+
+            def compute(src):
+                return src.x
+
+            def apply(old, gathered):
+                return 0.5 * old.x + 0.5 * gathered / max(old.degree, 1)
+    """
+    if not isinstance(type, ScalarType) or repr(type) not in VECTORS_OF:
+        raise ProgramError(
+            f"ws.vector of {shown(type)}: the elements of a vector are {', '.join(VECTORS_OF)}; give one of these"
+        )
+    whole = isinstance(length, (int, np.integer)) and not isinstance(length, bool)
+    if not whole or not 1 <= length <= MOST_ELEMENTS:
+        raise ProgramError(
+            f"ws.vector of length {shown(length)}: give a whole number from 1 to {MOST_ELEMENTS}"
+        )
+    return VectorType(type.name, length=int(length))
+
+
 def edge(
     type: Scalar | Floating | None = None,  # noqa: A002 - reads as the user's word
     default: float | None = None,
     least: float | None = None,
+    parallel: Parallel | None = None,
 ) -> Any:
     """Declare an edge attribute.
 
@@ -342,13 +430,16 @@ def edge(
         is required.
     least : float, optional
         Minimum valid value; a graph with a smaller one is refused.
+    parallel : {"sum", "min", "max", "first"}, optional
+        For edge programs: the value of several edges between two vertices, by default their sum; "first" is that
+        of the first in the order of the frame.  Vertex programs and walks see every edge.
 
     Returns
     -------
     Edge
         The declaration.
     """
-    return Edge(type, default, least)
+    return Edge(type, default, least, parallel)
 
 
 def edge_state(type: Scalar, default: float = 0) -> Any:  # noqa: A002 - reads as the user's word

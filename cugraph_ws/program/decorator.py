@@ -40,6 +40,7 @@ from cugraph_ws.program.lists import Listing
 from cugraph_ws.program.randomness import FUNCTIONS as DRAWS
 from cugraph_ws.program.randomness import SEED
 from cugraph_ws.program.source import class_names
+from cugraph_ws.program.vector_program import VectorProgram, vectors_among
 from cugraph_ws.program.vertex_program import BUILT_IN_PARAMETERS, FUNCTIONS, Norm, VertexProgram
 
 __all__ = [
@@ -275,7 +276,7 @@ def vertex_program(cls: type | None = None) -> VertexProgram:
         settings["combine"] = by_part(name, settings["combine"])
     combine, identity = _combine(name, settings, functions)
     predecessors = [key for key, value in declared.items() if isinstance(value, Predecessor)]
-    program = VertexProgram(
+    program = (VectorProgram if vectors_among(name, declared) else VertexProgram)(
         name=name,
         doc=inspect.cleandoc(cls.__doc__ or ""),
         state=state,
@@ -314,6 +315,7 @@ def vertex_program(cls: type | None = None) -> VertexProgram:
     _check_draws(program)
     _check_target(program)
     _check_edge_state(program)
+    _check_parallel(program)
     given = {**declared, **({SEED: program.parameters[SEED]} if program.draws else {})}
     program.__doc__ = help_of(name, program.doc, given, state=program.state)
     return program
@@ -715,6 +717,16 @@ def _check_draws(program: VertexProgram) -> None:
         if getattr(program, name):
             raise ProgramError(
                 f"{program.name} draws random numbers, which depend on the superstep; leave out {name}"
+            )
+
+
+def _check_parallel(program: VertexProgram) -> None:
+    """Refuse folds of parallel edges, each of which a vertex program sees."""
+    for key, attribute in program.edges.items():
+        if attribute.parallel is not None:
+            raise ProgramError(
+                f"{program.name}.{key}: parallel={attribute.parallel!r} is for edge programs, and a vertex program "
+                "sees every edge; leave it out"
             )
 
 

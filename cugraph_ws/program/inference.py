@@ -38,6 +38,7 @@ __all__ = [
     "infer",
     "infer_messages",
     "inferred",
+    "message_type",
     "record_type",
     "remembered",
     "scalar_type",
@@ -249,7 +250,7 @@ class Inferrer:
         kinds, is_tuple = self.result("compute")
         if "lift" in program.sources:
             lift = program.sources["lift"].text
-            kinds, is_tuple = self.typed("lift", lift, (_message(kinds, is_tuple),))
+            kinds, is_tuple = self.typed("lift", lift, (message_type(kinds, is_tuple),))
         kinds = tuple(self.gathered_as(kind) for kind in kinds)
         if program.combine == "custom":
             kinds = self.closed_under_combine(kinds, is_tuple)
@@ -257,7 +258,7 @@ class Inferrer:
             return self.run_listed(program.listing, kinds, is_tuple)
         fields = () if program.fold is None else program.fold.fields
         self.given["gathered"] = (
-            record_type("Gathered", fields, kinds) if fields else _message(kinds, is_tuple)
+            record_type("Gathered", fields, kinds) if fields else message_type(kinds, is_tuple)
         )
         self.check_others()
         return Inference(kinds, is_tuple)
@@ -271,9 +272,9 @@ class Inferrer:
             raise self.fail("compute", why)
         gathered, several = kinds[:1], False
         if listing.kind == "list":
-            self.given["messages"] = types.List(_message(kinds, is_tuple))
+            self.given["messages"] = types.List(message_type(kinds, is_tuple))
             gathered, several = self.result("gather_list")
-        self.given["gathered"] = _message(gathered, several)
+        self.given["gathered"] = message_type(gathered, several)
         self.check_others()
         return Inference(kinds, is_tuple, gathered, several)
 
@@ -328,7 +329,7 @@ class Inferrer:
             for kind, value in zip(kinds, neutral, strict=True)
         )  # fmt: skip
         for _ in range(ROUNDS):
-            message = _message(kinds, is_tuple)
+            message = message_type(kinds, is_tuple)
             combined, tuple_found = self.typed(
                 "combine", self.program.sources["combine"].text, (message, message)
             )
@@ -446,7 +447,8 @@ def record_type(name: str, fields: Sequence[str] | Any, kinds: Sequence[str]) ->
     return types.NamedTuple(tuple(map(scalar_type, kinds)), record)
 
 
-def _message(kinds: tuple[str, ...], is_tuple: bool) -> Any:
+def message_type(kinds: tuple[str, ...], is_tuple: bool) -> Any:
+    """Return Numba's type of a message."""
     from numba.core import types
 
     parts = tuple(map(scalar_type, kinds))

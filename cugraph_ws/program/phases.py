@@ -10,6 +10,7 @@ from cugraph_ws.arguments import check_choice, check_count, check_number, shown
 from cugraph_ws.errors import InputError, ProgramError
 from cugraph_ws.program.declarations import Edge, Jump, ScalarType, State, VertexNumber, VertexSet
 from cugraph_ws.program.edge_program import EdgeProgram
+from cugraph_ws.program.vector_program import VectorProgram
 from cugraph_ws.program.vertex_program import Norm, VertexProgram
 from cugraph_ws.program.walk_program import WalkProgram
 
@@ -155,6 +156,10 @@ def phase(program: Any, direction: PhaseDirection = "in", supersteps: int | None
     if not isinstance(program, VertexProgram):
         raise ProgramError(
             f"{shown(program)} is not a vertex program; give a class decorated with @ws.vertex_program"
+        )
+    if isinstance(program, VectorProgram):
+        raise ProgramError(
+            f"{program.name} has vectors, which phases do not hand on; run it alone, or declare its fields as numbers"
         )
     check_choice("direction", direction, ("in", "out"))
     if supersteps is not None:

@@ -11,7 +11,7 @@ from numba.core.registry import CPUDispatcher
 
 from cugraph_ws.runtime.machine_code import CodeCache
 
-__all__ = ["OPTIONS", "inlined", "loop"]
+__all__ = ["OPTIONS", "always_inlined", "inlined", "loop"]
 
 
 def _free_pass_managers() -> None:
@@ -52,9 +52,14 @@ class Inlined(CPUDispatcher):  # type: ignore[misc]  # Numba has no types
         raise TypeError(f"{self.__name__} can be called by compiled code alone")
 
 
-def inlined(function: Callable[..., Any]) -> Any:
+def inlined(function: Callable[..., Any], **more: Any) -> Any:
     """Return a small function that kernels call; Python cannot, unless the compiler is switched off."""
     if numba.config.DISABLE_JIT:
         return function
-    options = {**OPTIONS, "nopython": True, "inline": "never", "no_cpython_wrapper": True}
+    options = {**OPTIONS, "nopython": True, "inline": "never", "no_cpython_wrapper": True, **more}
     return Inlined(function, targetoptions=options)
+
+
+def always_inlined(function: Callable[..., Any]) -> Any:
+    """Return the same for a function that LLVM makes part of its callers, however long it is."""
+    return inlined(function, forceinline=True)

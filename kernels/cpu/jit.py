@@ -13,7 +13,7 @@ from functools import partial, update_wrapper
 from importlib import import_module
 from typing import Any, TypeVar
 
-__all__ = ["inline", "instruction", "jit"]
+__all__ = ["always_inline", "inline", "instruction", "jit"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -92,6 +92,11 @@ def jit(function: F) -> F:
 def inline(function: F) -> F:
     """Compile a small function that kernels call; Python cannot, unless the compiler is switched off."""
     return _later(function, partial(_dispatcher, "inlined"))
+
+
+def always_inline(function: F) -> F:
+    """Compile a function that is long, called for each arc, and so made part of its callers."""
+    return _later(function, partial(_dispatcher, "always_inlined"))
 
 
 def instruction(module: str, plain: F) -> F:

@@ -36,6 +36,7 @@ from plans import planned
 from programs import Endless, Nearest, Peel
 from shapes import SHAPES, build, edge_frame, rmat, undirected
 from verify import Edges
+from zoo_vectors import K, Smoothed
 
 import cugraph_ws as ws
 from cugraph_ws.accelerators.direct_start.client import DirectStart
@@ -78,6 +79,8 @@ def calls(edges: Edges) -> dict[str, tuple[Callable[[Any], Any], dict[str, float
     first = pd.DataFrame({"vertex": vertices, "value": (vertices % 5) / 8})
     priors = pd.DataFrame({"vertex": vertices, "p0": 0.5 + vertices / (2 * edges.n + 1), "p1": 0.5})
     coupling = [[0.6, 0.4], [0.4, 0.6]]
+    features = pd.DataFrame({f"f{place}": vertices % (2 + place) / 2 for place in range(K)})
+    features = features.assign(vertex=vertices)
     return {
         "bfs": (lambda g: ws.bfs(g, 0, engine="python"), {}),
         "sssp": (lambda g: ws.sssp(g, 1), {}),
@@ -104,6 +107,10 @@ def calls(edges: Edges) -> dict[str, tuple[Callable[[Any], Any], dict[str, float
         "settled labels": (lambda g: ws.label_propagation(g, seed=1), {}),
         "lengths": (lambda g: ws.closeness_centrality(g, [0, 1], weighted=True), CLOSE),
         "program": (lambda g: ws.run(Nearest, g, seeds=[0, 2], engine="python"), {}),
+        "vectors": (
+            lambda g: ws.run(Smoothed, g, features=features, max_iter=2, engine="python"),
+            CLOSE,
+        ),
         "another program": (lambda g: ws.run(Peel, g, k=2, engine="python"), {}),
     }
 
@@ -557,6 +564,8 @@ def test_progress_and_stopping(pair):
         assert timed.frame["value"].compute().eq(timed.iterations % 2).all()
         with pytest.raises(ws.InputError, match="progress=7 must be"):
             ws.pagerank(graph, progress=7)
+        with pytest.raises(ws.InputError, match="profile=: a run on a cluster has no profile"):
+            ws.pagerank(graph, profile=True)
 
 
 def test_an_error_in_a_progress_callback_is_raised(pair):

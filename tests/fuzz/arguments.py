@@ -338,7 +338,7 @@ LOOPS: dict[str, dict[str, Any]] = {
     "MultiSource": {"program": ws.BFS, "argument": "start", "starts": [0]},
 }
 # Run with what a function takes beside its own: `run` describes it.
-OPTIONS = ("engine", "progress", "timeout", "checkpoint", "every", "resume")
+OPTIONS = ("engine", "progress", "timeout", "checkpoint", "every", "resume", "profile")
 QUERIES: dict[str, dict[str, Any]] = {
     "number": {"value": 0, "argument": "x"},
     "numbers": {"values": [0], "argument": "x"},

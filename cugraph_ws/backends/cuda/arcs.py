@@ -39,6 +39,8 @@ class DeviceArcs:
     """
 
     on_device: ClassVar[bool] = True
+    has_csr: ClassVar[bool] = False  # on the host
+    mapped_bytes: ClassVar[int] = 0
 
     def __init__(self, graph: DeviceGraph, carried: Sequence[str]) -> None:
         self.graph = graph

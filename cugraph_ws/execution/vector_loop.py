@@ -1,0 +1,335 @@
+"""A vertex program with vectors as a loop of dense supersteps over a graph, or over a rank's shard of one."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections import namedtuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cugraph_ws.backends import loops
+from cugraph_ws.contract import choose_engine, folded_terms
+from cugraph_ws.errors import EngineError, InputError
+from cugraph_ws.execution.loop import Column, Loop, Step
+from cugraph_ws.execution.options import Options
+from cugraph_ws.execution.plain_errors import naming_errors
+from cugraph_ws.execution.vertex_loop import as_columns
+from cugraph_ws.graph.footprints import Sizes
+from cugraph_ws.graph.view import GraphView
+from cugraph_ws.partition.cut import own_constants
+from cugraph_ws.partition.part import ProgramPart
+from cugraph_ws.partition.shard import ShardGraph
+from cugraph_ws.program.typed import typed_function
+from cugraph_ws.program.vector_binding import bind_vectors
+from cugraph_ws.program.vector_program import VectorProgram, length_of
+from cugraph_ws.runtime.looks import without_looks
+from cugraph_ws.runtime.saved_state import SavedState
+
+__all__ = ["VectorLoop"]
+
+Array = npt.NDArray[Any]
+
+SAME = (False, "gather", "ms", "never")  # values of a plan that name what is so anyway
+
+
+class VectorLoop(Loop):
+    """Runs a vertex program with vectors; see `cugraph_ws.execution.loop.Loop` for the interface.
+
+    Parameters
+    ----------
+    program : VectorProgram
+    arguments : mapping
+        Its parameters, vertex values and vertex sets.
+    options : Options
+        Options of the run.
+
+    Attributes
+    ----------
+    engine : str
+        The requested engine; once bound, the engine in use.
+    bound : BoundVectors
+        The program bound to the graph, once bound.
+    """
+
+    ends_within_steps = True
+    by_arc_state: tuple[str, ...] = ()
+
+    def __init__(
+        self, program: VectorProgram, arguments: Mapping[str, Any], options: Options
+    ) -> None:
+        self.program = program.current()
+        self.name, self.may_not_end = program.name, not program.built_in
+        for name, value in options.plan.chosen().items():
+            if name != "partitions" and value not in SAME:
+                raise InputError(
+                    f"{name}={value!r}: {self.name} has vectors, so that every superstep gathers in order; leave it "
+                    "out"
+                )
+        self.max_iter = program.max_iter if options.max_iter is None else options.max_iter
+        self.tol = program.tol if options.tol is None else options.tol
+        if self.tol is not None and program.residual is None:
+            raise InputError(
+                f"tol={self.tol!r}: {self.name} declares no residual to compare it with; leave it out"
+            )
+        self.engine: str = options.engine
+        self._arguments = arguments
+        self._number = 0
+        self._active, self._residual = 0, math.inf
+        self._sums = np.zeros(len(program.aggregates))
+        self._until: Callable[..., Any] | None = None
+
+    @property
+    def outputs(self) -> dict[str, bool]:
+        """The result's columns besides the ids, and whether each holds vertices."""
+        return {
+            column: bool(getattr(declared.type, "holds_vertex", False))
+            for name, declared in self.program.state.items()
+            if declared.visible
+            for column in columns_of(name, length_of(declared))
+        }
+
+    def memory(self, sizes: Sizes) -> float:
+        """Return the bytes that the run takes: two copies of the states, the result and what it reads."""
+        program = self.program
+        declared = [*program.state.values(), *program.constants.values()]
+        state = sum(8 * max(1, length_of(one)) for one in program.state.values())
+        constants = sum(12 * max(1, length_of(one)) for one in declared[len(program.state) :])
+        return (3 * state + constants + 2 + 16) * sizes.vertices + 8 * len(
+            program.edges
+        ) * sizes.arcs
+
+    # ---------------------------------------------------------------------------- the run
+
+    def start(self, graph: GraphView, *, on_device: bool = False) -> None:
+        """Bind the program, and write the first states; collective."""
+        self.bind(graph)
+        self._begin(self.bound, graph)
+
+    def bind(self, graph: GraphView, *, on_host: bool = False) -> None:
+        """Bind the program to a graph; collective."""
+        self.engine = choose_engine(self.engine, graph)
+        if self.engine == "cuda":
+            raise EngineError(
+                f"{self.name} has vectors, which are computed on the CPU: give engine='cpu', or a graph in the "
+                "host's memory"
+            )
+        self._graph = graph
+        self.bound = bind_vectors(self.program, graph, self._arguments)
+
+    def on_shard(self, shard: ShardGraph) -> VectorLoop:
+        """Return the same run of a whole graph, started on a shard cut out of it; collective."""
+        loop = copy.copy(self)
+        bound: Any = self.bound
+        loop._begin(own_constants(bound, shard), shard)
+        return loop
+
+    def _begin(self, bound: Any, graph: GraphView) -> None:
+        """Write the first states; collective."""
+        self.bound, self._graph = bound, graph
+        plain = self.engine == "python"
+        self._part = ProgramPart(graph, bound, on_device=False)
+        self._supersteps = loops("vectors", on_device=False).Supersteps(
+            bound, self._part, plain=plain
+        )
+        with naming_errors(self.program, graph):
+            self._supersteps.start(self._values)
+        self._active = graph.number_of_vertices
+        if not self.program.all_send:
+            self._count(int(np.count_nonzero(self._supersteps.active[: self._part.owned])))
+        self._add_up()
+
+    @property
+    def _values(self) -> tuple[Any, ...]:
+        """What the program reads as `p`."""
+        counts = np.int64(self._graph.number_of_vertices), np.int64(self._number)
+        return (*self.bound.values, *map(np.float64, self._sums), *counts)
+
+    def _count(self, active: int) -> None:
+        self._active = self._part.halo.totals(active)[0]
+
+    def _add_up(self) -> None:
+        """Fold the aggregates over all ranks; collective."""
+        if self.program.aggregates:
+            with naming_errors(self.program, self._graph):
+                own = self._supersteps.terms(self._values)
+            shares = self._part.halo.allgather(own.tolist())
+            self._sums = folded_terms(
+                [np.array(share) for share in shares], self.program.aggregate_folds
+            )
+
+    @property
+    def converged(self) -> bool:
+        """Whether no vertex is active any more, the residual is within `tol`, or the program's `until` is true."""
+        if self.diverged:
+            return False
+        if self._active == 0 or (self.tol is not None and self._residual <= self.tol):
+            return True
+        return "until" in self.program.functions and self._is_until()
+
+    def _is_until(self) -> bool:
+        """Return what the program's `until` says of the aggregates before the next superstep."""
+        source = self.program.sources["until"]
+        if self._until is None:
+            self._until = typed_function(source, self.name)
+        # A tuple type with names that are known only at run time
+        parameters: Any = namedtuple("Parameters", self.program.parameter_names)  # type: ignore[misc]
+        return bool(self._until(*[parameters(*self._values)] * len(source.parameters)))
+
+    @property
+    def diverged(self) -> bool:
+        """Whether the residual's field is no longer finite."""
+        return self._number > 0 and not math.isfinite(self._residual) and self._measures
+
+    @property
+    def _measures(self) -> bool:
+        return self.program.residual is not None
+
+    def step(self) -> Step:
+        """Run the next superstep, and send the states of boundary vertices."""
+        part, halo = self._part, self._part.halo
+        with naming_errors(self.program, self._graph):
+            active, total, greatest = self._supersteps.superstep(self._values)
+        with without_looks():
+            halo.update(*self._supersteps.state, self._supersteps.active)
+            self._number += 1
+            self._add_up()
+        self._active, arcs, bytes_sent = halo.totals(active, part.arcs)
+        if self._measures:
+            changes = np.array(halo.allgather((total, greatest)))
+            norm = self.program.residual
+            is_sum = norm is not None and norm.kind == "l1"
+            self._residual = float(changes[:, 0].sum() if is_sum else changes[:, 1].max())
+        return Step(
+            self._active, arcs, self._residual if self._measures else math.nan,
+            direction="gather", filter="all" if self.program.all_send else "bitmap", bytes_sent=bytes_sent,
+        )  # fmt: skip
+
+    def repetition(self) -> None:
+        """Return no detector of repeated states."""
+        return
+
+    # ------------------------------------------------------------------------ checkpoints
+
+    @property
+    def by_vertex_state(self) -> tuple[str, ...]:
+        """Names of the arrays of `state` with an entry for each vertex."""
+        return (*(name for name, _, _ in self._flat()), "_active")
+
+    def _flat(self) -> list[tuple[str, str, int]]:
+        """Return the name of each column of the state, its type, and the field's place."""
+        state = self.program.state.items()
+        return [
+            (column, self.bound.types.state[place], place)
+            for place, (name, declared) in enumerate(state)
+            for column in columns_of(name, length_of(declared))
+        ]
+
+    @property
+    def arc_inputs(self) -> tuple[str, ...]:
+        """Names of the arrays of `inputs` with an entry for each arc."""
+        return tuple(self.program.edges)
+
+    def inputs(self) -> dict[str, Any]:
+        """Return the program's source and types, its parameters, constants, and edge attributes."""
+        bound, program = self.bound, self.program
+        constants: dict[str, Any] = {}
+        for name, array in zip(program.constants, bound.constants, strict=True):
+            if array.ndim == 1:
+                constants[name] = array
+            else:
+                for column, values in zip(columns_of(name, array.shape[1]), array.T, strict=True):
+                    constants[column] = np.ascontiguousarray(values)
+        edges = zip(program.edges, bound.edge_columns, strict=True)
+        return {
+            "program": [
+                *(source.text for source in program.sources.values()),
+                program.combine,
+                program.contributors,
+                program.residual,
+            ],
+            "types": bound.types,
+            **dict(zip(program.parameters, bound.values, strict=True)),
+            **constants,
+            **{name: self._graph.edge_values(column) for name, column in edges if column},
+        }
+
+    def state(self) -> dict[str, Array]:
+        """Return all arrays that are needed to resume from this point."""
+        columns: dict[str, Array] = {}
+        for name, array in self.own_state().items():
+            columns |= split(name, array)
+        return {
+            **columns,
+            "_active": self._supersteps.active[: self._part.owned].copy(),
+            "_sums": self._sums,
+            "_loop": np.array([self._number, self._residual, self._active], np.float64),
+        }
+
+    def check(self, state: SavedState, graph: Any) -> None:
+        """Refuse a state that this run cannot have saved; not collective."""
+        for name, kind, _ in self._flat():
+            state.like(name, graph.owned, kind)
+        state.like("_active", graph.owned, np.bool_)
+        state.like("_sums", len(self.program.aggregates), np.float64)
+        number, _, active = state.like("_loop", 3, np.float64)
+        for count in (number, active):
+            is_whole = 0 <= count < 1 << 53 and count == int(count)
+            state.require("_loop", is_whole, f"has {count} supersteps or active vertices")
+
+    def restore(self, state: dict[str, Array]) -> None:
+        """Resume from what `state` returned, after `start`."""
+        supersteps, owned = self._supersteps, self._part.owned
+        places: Sequence[tuple[str, str, int]] = self._flat()
+        arrays = [array[:, np.newaxis] if array.ndim == 1 else array for array in supersteps.state]
+        written = [0] * len(arrays)
+        for name, _, place in places:
+            arrays[place][:owned, written[place]] = state[name]
+            written[place] += 1
+        supersteps.active[:owned] = state["_active"]
+        self._part.halo.update(*supersteps.state, supersteps.active)
+        self._sums = state["_sums"]
+        self._number, self._active = int(state["_loop"][0]), int(state["_loop"][2])
+        self._residual = float(state["_loop"][1])
+
+    # ---------------------------------------------------------------------------- results
+
+    def own_state(self) -> dict[str, Array]:
+        """Return the state fields of the owned vertices, in the order of their numbers."""
+        return {
+            name: self._part.by_number(array)
+            for name, array in zip(self.program.state, self._supersteps.state, strict=True)
+        }
+
+    def arrays(self) -> dict[str, Array]:
+        """Return the state fields by vertex."""
+        return self.own_state()
+
+    def columns(self) -> dict[str, Column]:
+        """Return the visible state fields; a vector as a column for each element."""
+        return self.as_columns(self.arrays())
+
+    def as_columns(self, arrays: Mapping[str, Array]) -> dict[str, Column]:
+        """Return the arrays of `arrays` as columns of a result."""
+        columns: dict[str, Column] = {}
+        named = as_columns(self.program, arrays, {}, None, self._graph)
+        for name, column in named.items():
+            is_vector = length_of(self.program.state[name])
+            columns |= split(name, arrays[name]) if is_vector else {name: column}
+        return columns
+
+
+def columns_of(name: str, length: int) -> list[str]:
+    """Return the names of a field's columns: of a number its own, of a vector one for each element."""
+    return [f"{name}_{place}" for place in range(length)] if length else [name]
+
+
+def split(name: str, array: Array) -> dict[str, Array]:
+    """Return the columns of a field's array by their names."""
+    if array.ndim == 1:
+        return {name: array}
+    columns = map(np.ascontiguousarray, array.T)
+    return dict(zip(columns_of(name, array.shape[1]), columns, strict=True))
