@@ -11,12 +11,11 @@ from typing import Any
 
 from machine import Number
 
-from cugraph_ws.program.randomness import CALLS
-from cugraph_ws.program.vertex_program import FUNCTIONS
-
 __all__ = ["MASK", "bits", "draws_of", "seed_of_phase", "unit", "words"]
 
 MASK = 2**32 - 1
+CALLS = 1024  # calls of a function that are told apart
+NUMBERS = {"init": 0, "compute": 1, "gather_list": 2, "apply": 3, "active": 4, "starts": 5}
 
 
 def words(key: int, counter: tuple[int, int, int, int]) -> list[int]:
@@ -31,7 +30,7 @@ def words(key: int, counter: tuple[int, int, int, int]) -> list[int]:
 
 def bits(seed: int, step: int, function: str, call: int, vertex: int, count: int = 0) -> int:
     """Return the 64 bits of a draw."""
-    place = list(FUNCTIONS).index(function) * CALLS + call
+    place = NUMBERS[function] * CALLS + call
     first, second, *_ = words(
         seed, (vertex & MASK, (vertex >> 32) | place << 16, count, step & MASK)
     )
