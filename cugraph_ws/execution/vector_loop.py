@@ -129,6 +129,8 @@ class VectorLoop(Loop):
 
     def _begin(self, bound: Any, graph: GraphView) -> None:
         """Write the first states; collective."""
+        if not self.program.reads_edges:
+            graph = graph.without_edges()
         self.bound, self._graph = bound, graph
         plain = self.engine == "python"
         self._part = ProgramPart(graph, bound, on_device=False)
