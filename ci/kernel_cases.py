@@ -569,7 +569,11 @@ def _walks() -> list[Case]:
     frame = pd.DataFrame({"source": edges.source, "destination": edges.destination})
     walks = {"starts": None, "length": 2, "engine": "cuda"}
     sample = {"starts": [0], "fanouts": [2], "engine": "cuda"}
-    return [("", partial(ws.neighbor_sample, frame, **sample))] + [
+    weighed = frame.assign(weight=edges.weight)
+    return [
+        ("", partial(ws.neighbor_sample, frame, **sample)),
+        ("", partial(ws.neighbor_sample, weighed, weighted=True, **sample)),
+    ] + [
         ("", partial(function, given, **walks))
         for function in (ws.random_walks, ws.node2vec_walks)
         for given in (frame, *(frame.assign(weight=edges.weight.astype(kind)) for kind in NUMBERS))

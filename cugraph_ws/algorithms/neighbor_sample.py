@@ -8,7 +8,14 @@ from typing import Any, Literal, NamedTuple, Unpack, get_args
 import numpy as np
 import numpy.typing as npt
 
-from cugraph_ws.algorithms.options import Columns, RunOptions, Weight, refuse_checkpoints
+from cugraph_ws.algorithms.options import (
+    Columns,
+    RunOptions,
+    Weight,
+    refuse_checkpoints,
+    refuse_great,
+    refuse_negative,
+)
 from cugraph_ws.algorithms.registry import algorithm
 from cugraph_ws.arguments import check_choice, check_count, check_flag, is_one_vertex, shown
 from cugraph_ws.backends import loops
@@ -18,6 +25,7 @@ from cugraph_ws.execution.driver import run_on
 from cugraph_ws.execution.loop import Column, Loop, Step
 from cugraph_ws.frames.base import VertexNumbers
 from cugraph_ws.frames.types import FrameT
+from cugraph_ws.graph.edges import AUTO
 from cugraph_ws.graph.footprints import Sizes
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
@@ -37,11 +45,13 @@ OF_BATCHES = 0x7FFD << 48  # a half of the counter of the draw that is the key o
 MOST = (1 << 31) - 1  # edges that a vertex draws, each with a counter of 32 bits
 EDGE = 150  # bytes of a sampled edge, at the maximum
 SORTED = 44  # bytes of an arc while rows are sorted: on a GPU by number, and by time
+WEIGHED = 49  # bytes of an arc while weights are summed: six arrays of eight bytes, and a flag
 
 
 @algorithm(
     group="paths",
     columns=", ".join(COLUMNS),
+    weights="weighted",
     checkpoints="nowhere",
     example=lambda ids: {"starts": ids[:2], "fanouts": [2, 1]},
     note="Batches for graph neural networks.",
@@ -54,6 +64,7 @@ def neighbor_sample(
     *,
     batches: Any = None,
     replace: bool = False,
+    weighted: bool = False,
     direction: Direction = "in",
     time: str | None = None,
     before: Any = None,
@@ -68,7 +79,7 @@ def neighbor_sample(
     """Draw neighbours of vertices, then neighbours of these, and so on: the edges of a mini-batch.
 
     In hop h, each vertex that hop h - 1 has reached for the first time draws `fanouts[h]` of its edges; in hop
-    0 these vertices are the starts.  All edges of a vertex are equally likely.
+    0 these vertices are the starts.  All edges of a vertex are equally likely unless `weighted` is True.
 
     Parameters
     ----------
@@ -81,6 +92,9 @@ def neighbor_sample(
         drawn alone.  By default all starts are batch 0; ``range(len(starts))`` gives each its own.
     replace : bool
         Whether a vertex may draw an edge several times.  If not, one of fewer edges draws all of them.
+    weighted : bool
+        Whether edges are drawn with probabilities in proportion to their weights, 0 or more, and those of weight 0
+        never.  Without `replace` each draw is one among the edges that are left.
     direction : {"in", "out"}
         Draw the edges that lead into a vertex, whose sources are then the neighbours, or those out of it.
     time : str, optional
@@ -109,12 +123,15 @@ def neighbor_sample(
     Notes
     -----
     Edges are drawn by Floyd's algorithm [1]_, or by a pass over the edges if many are drawn.  Two probabilities
-    differ by less than 2**-60.
+    differ by less than 2**-60.  By weight they are found in running sums of float64, one draw after the other;
+    without `replace` that takes k² steps for k edges [3]_.
 
     References
     ----------
     .. [1] J. Bentley and B. Floyd, "A sample of brilliance", Communications of the ACM 30, 1987.
     .. [2] W. Hamilton, R. Ying and J. Leskovec, "Inductive representation learning on large graphs", NIPS 2017.
+    .. [3] P. Efraimidis and P. Spirakis, "Weighted random sampling with a reservoir", Information Processing
+       Letters 97, 2006: what is drawn without replacement has the same distribution.
 
     Examples
     --------
@@ -133,6 +150,7 @@ def neighbor_sample(
         fanouts,
         batches,
         replace=replace,
+        weighted=weighted,
         direction=direction,
         time=time,
         before=before,
@@ -144,9 +162,10 @@ def neighbor_sample(
         graph,
         source=source,
         destination=destination,
-        weight=weight,
+        weight=AUTO if weighted and weight is None else weight,
         directed=directed,
         attributes=[name for name in carried if name != weight],
+        weighted=weighted,
     )
     return run_on(loop, opened, **options).require_convergence("neighbor_sample").frame
 
@@ -176,7 +195,7 @@ class NeighborSample(Loop):
 
     Parameters
     ----------
-    starts, fanouts, batches, replace, direction, time, before, attributes, seed
+    starts, fanouts, batches, replace, weighted, direction, time, before, attributes, seed
         See `neighbor_sample`.
     """
 
@@ -192,6 +211,7 @@ class NeighborSample(Loop):
         batches: Any = None,
         *,
         replace: bool = False,
+        weighted: bool = False,
         direction: Direction = "in",
         time: str | None = None,
         before: Any = None,
@@ -210,6 +230,7 @@ class NeighborSample(Loop):
         for fanout in fanouts:
             check_count("fanouts", fanout, least=-1, most=MOST)
         check_flag("replace", replace)
+        check_flag("weighted", weighted)
         check_choice("direction", direction, get_args(Direction))
         check_count("seed", seed)
         if (time is None) != (before is None):
@@ -223,7 +244,7 @@ class NeighborSample(Loop):
         self._starts = [starts] if is_one_vertex(starts) else starts
         self._fanouts, self._batches, self._replace = [*map(int, fanouts)], batches, replace
         self._direction, self._time, self._before = direction, time, before
-        self._attributes, self._seed = attributes, seed
+        self._attributes, self._seed, self._weighted = attributes, seed, weighted
 
     def memory(self, sizes: Sizes) -> float:
         """Return the bytes that the run takes: what is drawn, and the rows by number and time."""
@@ -236,7 +257,8 @@ class NeighborSample(Loop):
             edges = min(edges, sizes.arcs)
         sorts = sizes.on_device + (self._time is not None)
         rows = sizes.csr if self._direction == "out" else 0
-        return float(EDGE * edges + SORTED * sorts * sizes.arcs + rows)
+        by_arc = SORTED * sorts + WEIGHED * self._weighted
+        return float(EDGE * edges + by_arc * sizes.arcs + rows)
 
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Place the starts, and find the rows."""
@@ -253,10 +275,18 @@ class NeighborSample(Loop):
         self._backend = loops("sampling", on_device=on_device)
         self._vertices = max(graph.number_of_vertices, 1)
         self._rows = self._backend.Rows(graph, "csc" if self._direction == "in" else "csr")
-        self._by_time: tuple[Array, Array] | None = None
+        # Rows of the arcs that may be drawn: where they begin, and for some runs the arcs' places in `_rows`,
+        # their times, and the running sums of their weights.
+        self._offsets = self._rows.offsets
+        self._order: Array | None = None
+        self._times: Array | None = None
+        self._sums: Array | None = None
         if self._time is not None:
-            self._by_time = self._rows_by_time(graph)
-            is_integer = self._by_time[1].dtype.kind == "i"
+            self._order, self._times = self._rows_by_time(graph)
+        if self._weighted:
+            self._weigh(graph)
+        if self._times is not None:
+            is_integer = self._times.dtype.kind == "i"
             bounds = np.floor(bounds).astype(np.int64) if is_integer else bounds.astype(np.float64)
             self._bounds = xp.asarray(bounds)
         # Each vertex of a batch has a code: the batch's place times the number of vertices, plus its own.
@@ -313,6 +343,29 @@ class NeighborSample(Loop):
             graph.derived[part, *key] = made
         return graph.derived["order", *key], graph.derived["times", *key]
 
+    def _weigh(self, graph: GraphView) -> None:
+        """Keep the arcs of weights above 0 in the rows, and add up their weights; kept with the graph."""
+        if graph.weight is None:
+            raise InputError(
+                "weighted=True: the graph has no weights; give weight=, a column's name"
+            )
+        refuse_negative(graph)
+        refuse_great(graph, float(graph.number_of_arcs))
+        xp, kept = self._xp, graph.derived
+        key = "drawn by weight", self._time, self._direction, xp is np
+        if ("sums", *key) not in kept:
+            weights = self._rows.values(graph.weight)
+            weights = weights if self._order is None else xp.take(weights, self._order)
+            places = xp.flatnonzero(weights > 0)
+            offsets = xp.searchsorted(places, self._offsets)
+            order = places if self._order is None else xp.take(self._order, places)
+            if self._times is not None:
+                kept["times", *key] = xp.take(self._times, places)
+            kept["offsets", *key], kept["order", *key] = offsets, order
+            kept["sums", *key] = self._backend.sums_of(offsets, xp.take(weights, places))
+        self._offsets, self._order = kept["offsets", *key], kept["order", *key]
+        self._sums, self._times = kept["sums", *key], kept.get(("times", *key))
+
     @property
     def converged(self) -> bool:
         """Whether all hops are done."""
@@ -324,9 +377,9 @@ class NeighborSample(Loop):
         fanout = self._fanouts[hop]
         batches = self._frontier // self._vertices
         vertices = self._frontier % self._vertices
-        begins = xp.take(self._rows.offsets, vertices)
-        ends = xp.take(self._rows.offsets, vertices + 1)
-        if self._by_time is not None:
+        begins = xp.take(self._offsets, vertices)
+        ends = xp.take(self._offsets, vertices + 1)
+        if self._times is not None:
             ends = self._until(begins, ends, xp.take(self._bounds, batches))
         degrees = ends - begins
         counts = degrees if fanout < 0 else xp.minimum(degrees, fanout)
@@ -336,9 +389,11 @@ class NeighborSample(Loop):
         places = xp.zeros(len(counts) + 1, np.int64)
         places[1:] = xp.cumsum(counts)
         keys = xp.take(self._keys, batches)
-        arcs = self._backend.draw(begins, degrees, vertices, keys, places, hop, replace=replace)
-        if self._by_time is not None:
-            arcs = xp.take(self._by_time[0], arcs)
+        arcs = self._backend.draw(
+            begins, degrees, vertices, keys, places, hop, replace=replace, sums=self._sums
+        )
+        if self._order is not None:
+            arcs = xp.take(self._order, arcs)
         which = row_numbers(xp, places, len(arcs))
         drawn = Sampled(
             xp.take(batches, which),
@@ -359,8 +414,7 @@ class NeighborSample(Loop):
 
     def _until(self, begins: Array, ends: Array, bounds: Array) -> Array:
         """Return where the arcs of ranges end that are not after a bound: a binary search in each."""
-        assert self._by_time is not None
-        xp, times = self._xp, self._by_time[1]
+        xp, times = self._xp, self._times
         low, high = begins, ends
         for _ in range(int((ends - begins).max()).bit_length() if len(ends) else 0):
             middle = (low + high) // 2

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from cugraph_ws.kernels.cpu.jit import inline, jit
 from cugraph_ws.kernels.cpu.philox import philox
 
-__all__ = ["draw_arcs"]
+__all__ = ["draw_arcs", "draw_by_weight"]
 
 Integers = npt.NDArray[np.int64]
 CALL = 0x7FFD << 48  # of all draws of samples, beside those of walks and of vertex programs
@@ -100,3 +100,103 @@ def draw_arcs(
                 insert_place(arcs, low, count, place, last)
         for at in range(low, low + wanted):
             arcs[at] += begins[row]
+
+
+@inline
+def fraction(key: int, vertex: int, hop: int, count: int) -> Any:
+    """Return a random number from 0 to less than 1, a multiple of 2**-53."""
+    place = np.uint64(CALL) | np.uint64(vertex)
+    bits = philox(key, place, (np.uint64(hop) << np.uint64(32)) | np.uint64(count))
+    return np.float64(np.int64(bits >> np.uint64(11))) * 2.0**-53
+
+
+@inline
+def sum_before(sums: Any, begin: int, place: int) -> Any:
+    """Return the sum of a row's weights before a place."""
+    before = 0.0
+    if place > 0:
+        before = sums[begin + place - 1]
+    return before
+
+
+@inline
+def place_in(sums: Any, begin: int, degree: int, wanted: float) -> Any:
+    """Return the first place of a row up to which its weights add up to more than `wanted`, or the last one."""
+    low, high = np.int64(0), np.int64(degree - 1)
+    while low < high:
+        middle = (low + high) // 2
+        if sums[begin + middle] <= wanted:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@inline
+def insert_next(chosen: Integers, low: int, count: int, place: Any, degree: int) -> Any:
+    """Insert a place into ascending ones, or the first one after it that is not among them; return it.
+
+    Rounding may lead to a place that has been drawn.
+    """
+    at = low
+    while at < low + count and chosen[at] < place:
+        at += 1
+    while at < low + count and chosen[at] == place:
+        at += 1
+        place += 1
+        if place == degree:
+            at, place = low, np.int64(0)
+    for moved in range(low + count, at, -1):
+        chosen[moved] = chosen[moved - 1]
+    chosen[at] = place
+    return place
+
+
+@jit
+def draw_by_weight(
+    begins: Integers,
+    degrees: Integers,
+    vertices: Integers,
+    keys: Integers,
+    ends: Integers,
+    arcs: Integers,
+    hop: int,
+    replace: bool,
+    sums: npt.NDArray[np.float64],
+    lo: int,
+    hi: int,
+) -> None:
+    """Draw arcs of rows, each with a probability in proportion to its weight among those that are left.
+
+    Parameters
+    ----------
+    begins, degrees, vertices, keys, ends, arcs, hop, replace, lo, hi
+        See `draw_arcs`.
+    sums : ndarray of float64, shape (arcs of all rows,)
+        The sum of the row's weights, above 0, up to each arc.
+    """
+    for row in range(lo, hi):
+        low, degree, key, vertex = ends[row], degrees[row], keys[row], vertices[row]
+        begin, wanted = begins[row], ends[row + 1] - low
+        gone = 0.0  # the weights of the arcs that are drawn
+        for count in range(wanted):
+            if wanted == degree and not replace:
+                arcs[low + count] = count
+                continue
+            total = sums[begin + degree - 1]
+            # The least of both also keeps a compiler from rounding the product and the sums below at once
+            at = min(fraction(key, vertex, hop, count) * (total - gone), total)
+            if replace:
+                arcs[low + count] = place_in(sums, begin, degree, at)
+            else:
+                for drawn_before in range(low, low + count):
+                    earlier = arcs[drawn_before]
+                    before = sum_before(sums, begin, earlier)
+                    if at < before:
+                        break
+                    at += sums[begin + earlier] - before
+                place = place_in(sums, begin, degree, at)
+                place = insert_next(arcs, low, count, place, degree)
+                gone += sums[begin + place] - sum_before(sums, begin, place)
+        for at_arc in range(low, low + wanted):
+            arcs[at_arc] += begin

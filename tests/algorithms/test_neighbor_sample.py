@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from itertools import combinations
+from itertools import combinations, product
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ FRAME = pd.DataFrame(
         "destination": RANDOM.integers(0, VERTICES // 2, 90),
         "day": RANDOM.integers(0, 9, 90),
         "row": np.arange(90),
+        "weight": RANDOM.integers(0, 40, 90) // 7 * 0.3,
     }
 )
 PASSES = 64
@@ -53,6 +54,25 @@ def drawn_places(
     return sorted(chosen)
 
 
+def places_by_weight(
+    key: int, vertex: int, hop: int, weights: list[float], fanout: int, replace: bool
+) -> list[int]:
+    """Return the places that a vertex draws, each in proportion to the weights that are left."""
+    if fanout < 0 or (not replace and fanout >= len(weights)):
+        return list(range(len(weights)))
+    sums, chosen, gone = np.cumsum(weights), [], 0.0
+    for count in range(fanout if weights else 0):
+        bits = int(philox(key, (0x7FFD << 48) | vertex, (hop << 32) | count)) >> 11
+        at = bits * 2.0**-53 * (sums[-1] - gone)
+        for place in [] if replace else sorted(chosen):
+            before = sums[place - 1] if place else 0.0
+            at += sums[place] - before if at >= before else 0.0
+        place = int(np.searchsorted(sums[:-1], at, side="right"))
+        gone += 0.0 if replace else sums[place] - (sums[place - 1] if place else 0.0)
+        chosen.append(place)
+    return chosen if replace else sorted(chosen)
+
+
 def reference(
     frame: pd.DataFrame,
     starts: Any,
@@ -63,12 +83,14 @@ def reference(
     direction: str = "in",
     before: Any = None,
     directed: bool = True,
+    weighted: bool = False,
     seed: int = 0,
 ) -> list[tuple[int, ...]]:
     """Return rows of (batch, hop, source, destination, row)."""
     edges = [
         tuple(edge) for edge in frame[["source", "destination", "row", "day"]].to_numpy().tolist()
     ]
+    weights = frame.weight.tolist() if weighted else []
     if not directed:
         both = [(edge, (edge[1], edge[0], *edge[2:])) for edge in edges]
         edges = [arc for arcs in both for arc in dict.fromkeys(arcs)]
@@ -86,7 +108,14 @@ def reference(
             )
             if before is not None:
                 near = sorted((e for e in near if e[3] <= bounds[batch]), key=lambda edge: edge[3])
-            for place in drawn_places(keys[batch], vertex, hop, len(near), fanout, replace):
+            draws = keys[batch], vertex, hop
+            if weighted:
+                near = [edge for edge in near if weights[edge[2]] > 0]
+                some = [weights[edge[2]] for edge in near]
+                places = places_by_weight(*draws, some, fanout, replace)
+            else:
+                places = drawn_places(*draws, len(near), fanout, replace)
+            for place in places:
                 rows.append((batch, hop, *near[place][:3]))
                 found.add((batch, near[place][far]))
         frontier = sorted(found - reached)
@@ -101,6 +130,10 @@ CALLS: list[dict[str, Any]] = [
     {"starts": [0, 1], "fanouts": [5, -1], "replace": True, "seed": 2},
     {"starts": [0, 1, 2], "fanouts": [3, 3], "batches": range(3), "before": [2, 7, 4]},
     {"starts": [4, 1], "fanouts": [-1, 2], "before": 3.5, "direction": "out", "directed": False},
+    {"starts": [0, 3, 5], "fanouts": [4, 3], "weighted": True},
+    {"starts": [0, 3], "fanouts": [5, -1], "weighted": True, "replace": True, "seed": 3},
+    {"starts": [1, 4], "fanouts": [3, 3], "weighted": True, "before": 6, "direction": "out"},
+    {"starts": [], "fanouts": [2, 2], "weighted": True},
     {"starts": [], "fanouts": [2, 2]},
     {"starts": [3, 4], "fanouts": []},
 ]  # fmt: skip
@@ -142,6 +175,40 @@ def test_every_set_of_edges_is_equally_likely(fanout: int, threshold: float) -> 
     expected = times / len(every)
     # 99.9 % for 9 and for 4 degrees of freedom
     assert sum((count - expected) ** 2 / expected for count in sets.values()) < threshold
+
+
+@pytest.mark.parametrize("replace", [False, True])
+def test_edges_are_drawn_in_proportion_to_their_weights(replace: bool) -> None:
+    """Against the exact probabilities of ordered draws, added up over the orders."""
+    times, weights = 6000, [1.0, 2.0, 0.0, 4.0, 8.0, 1.0]
+    star = pd.DataFrame({"source": range(6), "destination": 6, "weight": weights})
+    sample = ws.neighbor_sample(
+        star, [6] * times, [2], batches=range(times), weighted=True, replace=replace, seed=4
+    )
+    found = Counter(sample.groupby("batch").source.agg(lambda ends: tuple(sorted(ends))))
+    exact: Counter[tuple[int, ...]] = Counter()
+    for first, second in product(range(6), repeat=2):
+        left = sum(weights) - (0.0 if replace else weights[first])
+        if replace or first != second:
+            pair = tuple(sorted((first, second)))
+            exact[pair] += times * weights[first] / sum(weights) * weights[second] / left
+    assert all(found[pair] == 0 for pair, expected in exact.items() if expected == 0)
+    statistic = sum(
+        (found[pair] - expected) ** 2 / expected for pair, expected in exact.items() if expected
+    )
+    # 99.9 % for 9 and for 14 degrees of freedom
+    assert statistic < (36.1 if replace else 27.9)
+
+
+def test_weights_that_rounding_hides_are_drawn_last() -> None:
+    star = pd.DataFrame({"source": range(4), "destination": 4, "weight": [1.0, 1e20, 1.0, 1.0]})
+    for engine in ("cpu", "cuda"):
+        with emulated():
+            sample = ws.neighbor_sample(
+                star, [4] * 20, [3], batches=range(20), weighted=True, engine=engine
+            )
+        sets = sample.groupby("batch").source.agg(set)
+        assert all(len(one) == 3 and 1 in one for one in sets)
 
 
 def test_a_pass_takes_every_edge_equally_often_and_so_does_replacement() -> None:
@@ -234,6 +301,8 @@ def test_ids_of_text_and_of_two_columns() -> None:
         ({"fanouts": [3, -2]}, "fanouts=-2"),
         ({"fanouts": [2.5]}, "fanouts=2.5"),
         ({"replace": 1}, "replace=1"),
+        ({"weighted": 1}, "weighted=1"),
+        ({"weighted": True, "weight": "debt"}, "the edge from .* has the weight -1"),
         ({"direction": "both"}, "direction='both'"),
         ({"seed": -1}, "seed=-1"),
         ({"time": "day"}, "also needs before="),
@@ -251,7 +320,9 @@ def test_ids_of_text_and_of_two_columns() -> None:
 )
 def test_arguments(given: dict[str, Any], error: str) -> None:
     with pytest.raises(ws.InputError, match=error):
-        ws.neighbor_sample(FRAME, **{"starts": [0, 1], "fanouts": [2], **given})
+        ws.neighbor_sample(FRAME.assign(debt=-1), **{"starts": [0, 1], "fanouts": [2], **given})
+    with pytest.raises(ws.InputError, match="weighted=True: the graph has no weights"):
+        ws.neighbor_sample(FRAME[["source", "destination"]], [0], [2], weighted=True)
 
 
 def test_a_column_that_the_graph_lacks_is_named() -> None:

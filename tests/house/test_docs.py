@@ -1,6 +1,7 @@
 """Programs of the pages in `docs` run as they stand there; what pages link to and name exists."""
 
 import ast
+import json
 import re
 import subprocess
 import sys
@@ -120,6 +121,31 @@ def test_the_page_on_the_papers_machines_names_places_that_exist():
     places = [span for span in spans if PLACE.fullmatch(span)]
     assert len(places) > 5
     assert not [place for place in places if not exists(place)]
+
+
+def lines_of(path, name):
+    """Count the lines of a class that are code: no docstring, no comments, no blank lines."""
+    text = (ROOT / path).read_text("utf-8")
+    body = next(node for node in ast.parse(text).body if getattr(node, "name", "") == name)
+    assert isinstance(body, ast.ClassDef)
+    assert isinstance(body.body[0], ast.Expr)  # the docstring
+    lines = text.splitlines()[body.body[0].end_lineno : body.end_lineno]
+    return 1 + sum(bool(line.strip()) and not line.lstrip().startswith("#") for line in lines)
+
+
+def test_figures_beside_those_of_the_papers_are_counted_and_measured():
+    """The lines of each program on the site's page, and the medians of the record that it names."""
+    page = (DOCS / "site" / "papers.md").read_text("utf-8")
+    rows = re.findall(
+        r"^\| .*? \| .*? \| .*? \| `(.*):(\w+)`: (\d+) \| .*? \| (.*) \|$", page, re.M
+    )
+    assert len(rows) >= 3
+    record = json.loads((DOCS / "measurements" / "searches.json").read_text("utf-8"))
+    timings = record["searches KR24, NVIDIA H200"]["timings"]
+    for path, name, lines, time in rows:
+        assert lines_of(path, name) == int(lines), name
+        part, milliseconds = re.fullmatch(r"([\d.]+) \((.*)\)", time).group(2, 1)
+        assert f"{timings[part]['cugraph_ws'][0]:.1f}" == milliseconds, part
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from cugraph_ws.partition.neighbourhoods import row_numbers
 from cugraph_ws.partition.part import Part
 from cugraph_ws.runtime.device import device
 
-__all__ = ["RowsByNumber"]
+__all__ = ["RowsByNumber", "sums_of"]
 
 Array = Any  # CuPy's
 
@@ -71,23 +71,9 @@ class RowsByNumber:
     def sums(self, column: str) -> Array:
         """Return the running sums of a column's values within rows."""
         return self._recall(
-            f"sums of {column} in {self._direction} by number", lambda: self._summed(column)
+            f"sums of {column} in {self._direction} by number",
+            lambda: sums_of(self.offsets, self.values(column)),
         )
-
-    def _summed(self, column: str) -> Array:
-        gpu, values, rows = device(), self.values(column), len(self.offsets) - 1
-        sums = gpu.xp.empty(len(values), np.float64)
-        if rows:
-            gpu.module("running_sums").launch(
-                "sum_rows",
-                gpu.blocks_for(rows, BLOCK),
-                BLOCK,
-                self.offsets,
-                values,
-                sums,
-                np.int64(rows),
-            )
-        return sums
 
     def _recall(self, key: str, make: Any) -> Array:
         """Return an array that is kept with the graph, made when first needed."""
@@ -102,3 +88,14 @@ class _Kept:
     def __init__(self, *arrays: Array) -> None:
         self.arrays = arrays
         self.nbytes = sum(int(array.nbytes) for array in arrays)
+
+
+def sums_of(offsets: Array, values: Array) -> Array:
+    """Return the running sums of values within rows; float64."""
+    gpu, rows = device(), len(offsets) - 1
+    sums = gpu.xp.empty(len(values), np.float64)
+    if rows:
+        gpu.module("running_sums").launch(
+            "sum_rows", gpu.blocks_for(rows, BLOCK), BLOCK, offsets, values, sums, np.int64(rows)
+        )
+    return sums

@@ -9,10 +9,11 @@ import numpy.typing as npt
 
 from cugraph_ws.graph.arcs import Order
 from cugraph_ws.graph.view import GraphView
-from cugraph_ws.kernels.cpu.sampling import draw_arcs
+from cugraph_ws.kernels.cpu.running_sums import sum_rows
+from cugraph_ws.kernels.cpu.sampling import draw_arcs, draw_by_weight
 from cugraph_ws.runtime.threads import cut_offsets, number_of_tasks, parallel
 
-__all__ = ["Rows", "draw"]
+__all__ = ["Rows", "draw", "sums_of"]
 
 Array = npt.NDArray[Any]
 Integers = npt.NDArray[np.int64]
@@ -47,7 +48,8 @@ class Rows:
 
 
 def draw(
-    begins: Integers, degrees: Integers, vertices: Integers, keys: Integers, ends: Integers, hop: int, *, replace: bool
+    begins: Integers, degrees: Integers, vertices: Integers, keys: Integers, ends: Integers, hop: int, *, replace: bool,
+    sums: Array | None = None,
 ) -> Integers:  # fmt: skip
     """Return arcs drawn from rows.
 
@@ -59,6 +61,8 @@ def draw(
         Where the arcs of each row are listed.
     hop : int
     replace : bool
+    sums : array of float64, optional
+        The sum of weights of the row up to each arc; by default all arcs are equally likely.
 
     Returns
     -------
@@ -67,5 +71,14 @@ def draw(
     arcs = np.empty(int(ends[-1]), np.int64)
     pieces = number_of_tasks(len(arcs), LEAST, MOST)
     head = (begins, degrees, vertices, keys, ends, arcs, np.int64(hop), replace)
-    parallel(draw_arcs, [(*head, *cut) for cut in cut_offsets(ends, pieces)])
+    kernel, more = (draw_arcs, ()) if sums is None else (draw_by_weight, (sums,))
+    parallel(kernel, [(*head, *more, *cut) for cut in cut_offsets(ends, pieces)])
     return arcs
+
+
+def sums_of(offsets: Integers, values: Array) -> Array:
+    """Return the running sums of values within rows; float64."""
+    sums = np.empty(len(values))
+    pieces = number_of_tasks(len(values), 1 << 16, 1 << 24)
+    parallel(sum_rows, [(offsets, values, sums, *cut) for cut in cut_offsets(offsets, pieces)])
+    return sums

@@ -8,12 +8,12 @@ import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.backends.cpu.context import running
+from cugraph_ws.backends.cpu.loops.sampling import sums_of
 from cugraph_ws.graph.view import GraphView
-from cugraph_ws.kernels.cpu.running_sums import sum_rows
 from cugraph_ws.program.plain_walk import PlainWalk
 from cugraph_ws.program.walk_binding import BoundWalk
 from cugraph_ws.program.walk_codegen import compiled_walk
-from cugraph_ws.runtime.threads import cut_evenly, cut_offsets, number_of_tasks, parallel, serial
+from cugraph_ws.runtime.threads import cut_evenly, number_of_tasks, parallel, serial
 
 __all__ = ["STEPS_AT_ONCE", "Walkers"]
 
@@ -101,10 +101,6 @@ def _sums(graph: GraphView, column: str) -> Array:
     """Return the running sums of a column's values within rows, which are kept with the graph."""
     key = f"sums of {column} in rows"
     if key not in graph.derived:
-        offsets, values = graph.csr.offsets, graph.edge_values(column, "csr")
-        sums = np.empty(len(values))
-        pieces = number_of_tasks(len(values), MOST, 1 << 24)
-        parallel(sum_rows, [(offsets, values, sums, *cut) for cut in cut_offsets(offsets, pieces)])
-        graph.derived[key] = sums
+        graph.derived[key] = sums_of(graph.csr.offsets, graph.edge_values(column, "csr"))
     kept: Array = graph.derived[key]
     return kept

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from cugraph_ws.backends.cuda.rows_by_number import RowsByNumber as Rows
+from cugraph_ws.backends.cuda.rows_by_number import sums_of
 from cugraph_ws.runtime.device import device
 
-__all__ = ["Rows", "draw"]
+__all__ = ["Rows", "draw", "sums_of"]
 
 Array = Any  # CuPy's
 
@@ -20,14 +21,15 @@ BLOCK = 128
 
 
 def draw(
-    begins: Array, degrees: Array, vertices: Array, keys: Array, ends: Array, hop: int, *, replace: bool
+    begins: Array, degrees: Array, vertices: Array, keys: Array, ends: Array, hop: int, *, replace: bool,
+    sums: Array | None = None,
 ) -> Array:  # fmt: skip
     """Return arcs drawn from rows."""
     gpu = device()
     arcs, rows = gpu.xp.empty(int(ends[-1]), np.int64), len(begins)
     if len(arcs):
         gpu.module("sampling").launch(
-            "draw_arcs",
+            "draw_arcs" if sums is None else "draw_by_weight",
             gpu.blocks_for(rows, BLOCK),
             BLOCK,
             begins,
@@ -38,6 +40,7 @@ def draw(
             arcs,
             np.int64(hop),
             np.int64(replace),
+            *(() if sums is None else (sums,)),
             np.int64(rows),
         )
     return arcs
