@@ -185,7 +185,13 @@ class VectorWriter:
         ):
             text = f"edges[{place}][arc]"
             if missing is not None:
-                text = repr(missing) if math.isfinite(missing) else f"np.float64('{missing}')"
+                text = (
+                    repr(missing)
+                    if math.isfinite(missing)
+                    else "np.inf"
+                    if missing > 0
+                    else "-np.inf"
+                )
             read[f"edge.{name}"] = (_cast("int64" if kind == "int32" else kind, text), False)
         return read
 
@@ -366,7 +372,7 @@ def identity_of(combine: str, kind: str) -> str:
 
 def _truth(parts: Parts) -> Lines:
     assert parts is not None
-    return [f"return {_cast('bool', parts[0][0])}"]
+    return [f"return bool({ast.unparse(parts[0][0])})"]
 
 
 def _number(parts: Parts) -> Lines:
