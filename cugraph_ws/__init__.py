@@ -74,6 +74,7 @@ from cugraph_ws.program.jumps import at, greatest_at, least_at, sum_at
 from cugraph_ws.program.lists import mode
 from cugraph_ws.program.phases import Phases, phase, phases
 from cugraph_ws.program.vertex_program import VertexProgram
+from cugraph_ws.program.vertex_step import vertex_step
 from cugraph_ws.program.walk_program import WalkProgram, walk
 from cugraph_ws.suggestions import did_you_mean as _did_you_mean
 
@@ -157,6 +158,7 @@ __all__ = [
     "vertex_parameter",
     "vertex_program",
     "vertex_set",
+    "vertex_step",
     "vertex_value",
     "walk",
 ]

@@ -43,6 +43,12 @@ COMBINES: dict[str, tuple[str, str, Any, str]] = {
         (int, int),
         "min(gathered.label, 50)",
     ),
+    "by part": (
+        "combine = (sum, max, ws.top(2))",
+        "(m, m % 7, m % 5)",
+        (int, int, int),
+        "gathered[0] + max(gathered[1], -3) + 2 * max(gathered[2][1], -2)",
+    ),
     "mode": ("combine = ws.mode()", "m % 5", int, "min(gathered, 11)"),
     "weighted mode": (
         "combine = ws.mode(weighted=True)",

@@ -399,12 +399,12 @@ class Drift:
         return (gathered + p.mass + old.sums) / 8.0, old.steps + p.superstep + 1
 
 
-@ws.vertex_program
+@ws.vertex_step
 class Settle:
     """Halves a number until it is small, to the residual's end."""
 
     value: ws.float64
-    combine = sum
+    max_iter = None
     residual = ws.max_norm("value")
     tol = 0.5
     factor: ws.parameter(ws.float64, default=0.5)
@@ -412,10 +412,7 @@ class Settle:
     def init(vertex):
         return 3.0
 
-    def compute(src):
-        return 1.0
-
-    def apply(old, gathered, p):
+    def apply(old, p):
         return old.value * p.factor
 
 
@@ -436,18 +433,15 @@ class Hook:
         return min(old.parent, gathered)
 
 
-@ws.vertex_program
+@ws.vertex_step
 class Shortcut:
     """The parent's parent, until all parents are roots; not along edges."""
 
     parent: ws.vertex_id
     grand: int = ws.at("parent", "parent")
-    combine = sum
+    max_iter = None
 
     def init(vertex):
-        return 0
-
-    def compute(src):
         return 0
 
     def apply(old):

@@ -479,16 +479,36 @@ class _Run:
             return GREATEST[self.message[0] if isinstance(self.message, tuple) else self.message]
         return min(weights, key=lambda value: (-weights[value], value != value, value))
 
-    def named(self, fold: Any, messages: list[Any]) -> Any:
-        """Combine messages by a combine that has a name."""
-        kind = type(fold).__name__
+    def part(self, fold: Any, kind: type, numbers: list[Any]) -> Any:
+        """Combine one part of messages that are folded part by part."""
+        if type(fold).__name__ != "Basic":
+            return self.named(fold, numbers, kind)
+        if "float64" in self.kinds:
+            numbers = [np.float64(one) if isinstance(one, np.float32) else one for one in numbers]
+        if fold.name == "sum":
+            return self.total(numbers) if numbers else np.asarray(0, kind)[()] + np.int64(0)
+        if fold.name == "any":
+            return np.bool_(any(numbers))
+        pick, worst = (min, GREATEST) if fold.name == "min" else (max, LEAST)
+        numbers = [self.without_nan(one, float(worst[kind])) for one in numbers]
+        return pick([self.sent(np.asarray(worst[kind])[()]), *numbers])
+
+    def named(self, fold: Any, messages: list[Any], sent: Any = None) -> Any:
+        """Combine messages, which are of type `sent`, by a combine that has a name."""
+        kind, sent = type(fold).__name__, self.message if sent is None else sent
+        if kind == "ByPart":
+            columns = zip(*messages, strict=True) if messages else [()] * len(fold.parts)
+            return tuple(
+                self.part(one, of, list(column))
+                for one, of, column in zip(fold.parts, sent, columns, strict=True)
+            )
         if kind == "Histogram":
             counts = Counter(int(one) for one in messages)
             if counts and not 0 <= min(counts) <= max(counts) < fold.bins:
                 raise Unfit(f"{max(counts)} has no bin")
             return tuple(np.int64(counts[place]) for place in range(fold.bins))
         if kind == "Top":
-            pad = [LEAST[self.message]] * fold.length
+            pad = [LEAST[sent]] * fold.length
             messages = [self.without_nan(one, -math.inf) for one in messages]
             return tuple([*sorted(messages, reverse=True), *pad][: fold.length])
         if kind == "Bitset":

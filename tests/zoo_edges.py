@@ -312,3 +312,72 @@ class Permuted:
 
     def value(common, edge, v, u):
         return common[0] if u.sums < v.sums else edge.weight, common[1]
+
+
+@entry(message=float, compiled=True)
+class Coupled:
+    """What both vertices lead to, with the greatest and the first of parallel edges."""
+
+    total: ws.float64
+    own: ws.float64
+    reached: ws.int64
+    weight = ws.edge(parallel="max")
+    signed = ws.edge(parallel="first")
+    degree: ws.neighbour_count
+    neighbours = "out"
+    combine = sum
+
+    def common(uw, vw):
+        return uw.weight * 8 + vw.signed
+
+    def value(u, v, edge, common):
+        return common, edge.weight - edge.signed, u.degree * 16 + v.degree
+
+
+@entry()
+class Cited:
+    """The vertices that lead to both, counted."""
+
+    citing: ws.int64
+    neighbours = "in"
+    combine = sum
+
+    def common():
+        return 1
+
+    def value(common):
+        return common
+
+
+@entry(message=float, compiled=True)
+class Detour:
+    """The shortest way from one to the other through a third vertex, beside that of the edge itself."""
+
+    length: ws.nullable(ws.float64, math.inf)
+    direct: ws.float64
+    reached: ws.int64
+    weight = ws.edge(parallel="min")
+    degree: ws.neighbour_count
+    neighbours = "through"
+    combine = min
+
+    def common(uw, vw):
+        return uw.weight + 3 * vw.weight
+
+    def value(u, v, edge, common):
+        return common, edge.weight, u.degree - v.degree
+
+
+@entry(message=float)
+class Widest:
+    """The greatest of parallel edges in both directions."""
+
+    widest: ws.float64
+    weight = ws.edge(parallel="max")
+    combine = sum
+
+    def common(uw, vw):
+        return min(uw.weight, vw.weight)
+
+    def value(edge, common):
+        return common - edge.weight

@@ -36,6 +36,8 @@ BENCHES = (  # each in a separate child, so that each stays below the limit
     "bench-frames",
     "bench-known",
     "bench-ranks",
+    "bench-draws",
+    "bench-host-arcs",
     "bench-searches:RM22,KR24",
     "bench-searches:RM33V335E",
     "bench-searches:road-like",

@@ -74,12 +74,12 @@ WEIGHT: dict[str, str] = {
         "use_weight": "; by default the column named `weight`, if there is one; ignored unless `use_weight`",
     }.items()
 }
-STEPS = "progress, timeout, checkpoint, every, resume: see `run`."
+STEPS = "progress, timeout, checkpoint, every, resume, profile: see `run`."
 # Of functions that run a vertex program, these are preceded by `plan`
 OPTIONS: dict[str, str] = {
     "everywhere": STEPS,
     "on one machine": f"{STEPS}  On a cluster, a run has no checkpoints.",
-    "nowhere": "progress, timeout: see `run`; there are no checkpoints.",
+    "nowhere": "progress, timeout, profile: see `run`; there are no checkpoints.",
 }
 
 

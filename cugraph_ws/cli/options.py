@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from cugraph_ws.execution.loop import Result
+    from cugraph_ws.execution.profile import Profile
     from cugraph_ws.execution.progress import Progress
     from cugraph_ws.frames.readers import IdKind
     from cugraph_ws.graph.graph import Graph
@@ -110,6 +111,7 @@ class Job:
     self_loops: str
     vertices: Path | None
     trace: Path | None
+    profile: Path | None
     partial: bool
     progress: bool | None
     quiet: bool
@@ -122,6 +124,7 @@ class Job:
     tls_cert: Path | None
     tls_key: Path | None
     id_types: list[Any] = field(default_factory=list, init=False)
+    profiles: list[Profile] = field(default_factory=list, init=False)  # of the command's runs
 
     def check_outputs(self) -> None:
         """Check that all outputs can be written, before anything is read."""
@@ -137,9 +140,9 @@ class Job:
             )
         if self.output is not None and self.output != STANDARD:
             self.check_output(self.output)
-        if self.trace is not None:
-            self._refuse_input(self.trace)
-            check_writable(self.trace)
+        for table in filter(None, (self.trace, self.profile)):
+            self._refuse_input(table)
+            check_writable(table)
         if self.options.checkpoint is not None:
             self._refuse_input(Path(self.options.checkpoint))
             check_writable(Path(self.options.checkpoint), any_name=True)
@@ -273,7 +276,10 @@ class Job:
         shown: Progress = self.progress is not False and not self.quiet
         planned = {name: settings.pop(name) for name in options_of(Plan).keys() & settings.keys()}
         return Options(
-            progress="always" if self.progress else shown, plan=Plan(**planned), **settings
+            progress="always" if self.progress else shown,
+            plan=Plan(**planned),
+            profile=False if self.profile is None else self.profiles.append,
+            **settings,
         )
 
     def run(
@@ -575,9 +581,15 @@ GRAPH_OPTIONS = (
     ),
 )
 RUN_OPTIONS = (
-    *map(option_flag, [name for name in declared("run") if name != "progress"]),
+    *map(option_flag, [name for name in declared("run") if name not in ("progress", "profile")]),
     click.option(
         "--trace", type=A_FILE, metavar="FILE", help="Write a table with a row for each superstep."
+    ),
+    click.option(
+        "--profile",
+        type=A_FILE,
+        metavar="FILE",
+        help="Write a table of what ran in each superstep: kernels, times, bytes.",
     ),
     click.option(
         "--partial",

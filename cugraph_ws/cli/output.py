@@ -33,6 +33,8 @@ def deliver(job: Job, frame: pa.Table, rank_by: str | None = None) -> None:
     rank_by : str, optional
         Column by which shown rows are sorted, greatest values first; default: order of vertices.
     """
+    if job.profile is not None:
+        _write_profiles(job, job.profile)
     from cugraph_ws.cli.folders import ranked, top_rows
     from cugraph_ws.frames.base import is_dask_frame
 
@@ -50,6 +52,17 @@ def deliver(job: Job, frame: pa.Table, rank_by: str | None = None) -> None:
     hidden = row_count - min(job.rows, row_count)
     if hidden:
         say(job, f"and {hidden:,} more rows; -o FILE writes all")
+
+
+def _write_profiles(job: Job, path: Path) -> None:
+    """Write the profiles of all runs of a command as one table."""
+    import pyarrow as pa
+
+    from cugraph_ws.frames.writers import write_frame
+
+    if not job.profiles:
+        raise click.UsageError("the command has no supersteps; leave --profile out")
+    write_frame(pa.concat_tables([profile.frame for profile in job.profiles]), path)
 
 
 def _write(job: Job, frame: Any, path: Path) -> None:

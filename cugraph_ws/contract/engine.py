@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.contract.messages import BoundaryUpdate, ChooseWay
+from cugraph_ws.program.codegen import Types
 
 __all__ = [
     "Choice",
@@ -230,9 +231,15 @@ class Executor(Protocol):
         Whether it knows which vertices have changed when it packs, so that a `ChooseWay` can be used.
     source : str
         Text of the module that was generated for the program.
+    types : Types
+        The program's types, as the engine stores its state.
     """
 
     knows_changes_early: bool
+
+    @property
+    def types(self) -> Types:
+        """The program's types, as the engine stores its state."""
 
     @property
     def source(self) -> str:
@@ -338,7 +345,7 @@ def choose_engine(name: str, graph: Any = None) -> Literal["cpu", "python", "cud
     name : {"auto", "cpu", "python", "cuda"}
         The user's choice.
     graph : Graph, optional
-        Used by "auto": a graph in device memory is computed there.
+        Used by "auto": a graph of frames in device memory is computed there.
 
     Returns
     -------
@@ -360,7 +367,7 @@ def choose_engine(name: str, graph: Any = None) -> Literal["cpu", "python", "cud
             f"engine={shown(name)} is not known; choose 'auto', 'cpu', 'cuda', or 'python' (slow, for debugging)"
         )
     if name == "auto":
-        name = "cuda" if graph is not None and graph.device_resident else "cpu"
+        name = "cuda" if graph is not None and graph.computes_on_device else "cpu"
     if name == "cuda":
         from cugraph_ws.runtime.device import device
 

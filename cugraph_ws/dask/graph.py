@@ -641,6 +641,7 @@ class ClusterGraph(GraphMethods[Any]):
             divided = division(name, arguments, options, len(shares), lambda: self.vertices)
         used = len(divided)
         topic = f"cugraph_ws-{id(self)}-{threading.get_ident()}" if options.progress else None
+        _refuse_profile(options)
         theirs = replace(options, progress=False)  # the client shows it
         calls = [
             Call(
@@ -837,6 +838,14 @@ def _release(futures: list[Future[Any]]) -> None:
     """Release tasks, even if other references to the futures are left."""
     for future in futures:
         future.release()
+
+
+def _refuse_profile(options: Options) -> None:
+    """Refuse to profile a run on a cluster."""
+    if options.profile is not False:
+        raise InputError(
+            "profile=: a run on a cluster has no profile; leave it out, or run on one machine"
+        )
 
 
 class _Listener:

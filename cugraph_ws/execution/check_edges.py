@@ -15,7 +15,6 @@ from cugraph_ws.execution.edge_loop import EdgeLoop
 from cugraph_ws.execution.options import Options, Plan
 from cugraph_ws.execution.partitioned_edges import PartitionedEdges
 from cugraph_ws.graph.graph import Graph
-from cugraph_ws.partition.neighbourhoods import neighbourhoods
 from cugraph_ws.program.edge_program import EdgeProgram
 from cugraph_ws.runtime.arrays import as_host
 
@@ -100,12 +99,12 @@ def compare_pairs(
     -------
     PairReport
     """
-    near = neighbourhoods(graph, on_device=False)
-    numbered_pairs = EdgeLoop(program, arguments, Options()).numbered(graph)
+    loop = EdgeLoop(program, arguments, Options())
+    near, numbered_pairs = loop.near(graph, on_device=False), loop.numbered(graph)
     pairs = near.edges() if numbered_pairs is None else tuple(map(as_host, numbered_pairs))
-    degrees = near.rows.degrees
+    degrees, others = near.rows.degrees, near.second_rows.degrees
     places = np.arange(0, len(pairs[0]), max(1, -(-len(pairs[0]) // most)))
-    lengths = np.cumsum(degrees[pairs[0][places]] + degrees[pairs[1][places]])
+    lengths = np.cumsum(degrees[pairs[0][places]] + others[pairs[1][places]])
     places = places[: max(1, int(np.searchsorted(lengths, ARCS_A_PAIR * most)))]
     chosen = pairs[0][places], pairs[1][places]
     report = PairReport(sampled=len(places) < len(pairs[0]))

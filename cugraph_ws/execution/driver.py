@@ -33,6 +33,7 @@ from cugraph_ws.execution.options import Options
 from cugraph_ws.execution.partitioned_edges import PartitionedEdges
 from cugraph_ws.execution.partitioned_loop import PartitionedLoop
 from cugraph_ws.execution.phased_loop import PhasedLoop
+from cugraph_ws.execution.profile import Profile, profile_of
 from cugraph_ws.execution.progress import ProgressUpdate, reporter
 from cugraph_ws.execution.rank_checkpoint import RankCheckpoints
 from cugraph_ws.execution.run_memory import refuse_run
@@ -52,6 +53,7 @@ from cugraph_ws.program.vertex_program import VertexProgram
 from cugraph_ws.program.walk_program import WalkProgram
 from cugraph_ws.runtime.device import device
 from cugraph_ws.runtime.dispatch import provider
+from cugraph_ws.runtime.launch_times import recorded_launches
 from cugraph_ws.runtime.looks import StepAbandoned, watched_by, without_looks
 from cugraph_ws.runtime.warn import warn_caller
 
@@ -155,9 +157,17 @@ def drive(loop: Loop, graph: GraphView[FrameT], options: Options) -> Result[Fram
     _refuse_checkpoints(loop, graph, options)
     vote = None if graph.whole else StopVote(graph.comm)
     progress, begun = options.progress, time.perf_counter()
-    with nullcontext() if progress is False else reporter(progress, loop.name) as report:
+    with (
+        nullcontext() if progress is False else reporter(progress, loop.name) as report,
+        nullcontext() if options.profile is False else recorded_launches() as launches,
+    ):
+        profile = profile_of(graph, launches, on_device=on_device)
         stops = StopRequests(options.timeout, vote, report)
-        result = _watched(loop, graph, options, stops, on_device=on_device, may_not_end=may_not_end)
+        result = _watched(
+            loop, graph, options, stops, profile, on_device=on_device, may_not_end=may_not_end
+        )
+    if callable(options.profile) and result.profile is not None:
+        options.profile(result.profile)
     LOG.info(
         "%s: %s after %d supersteps in %.3f s",
         loop.name, result.stopped, result.iterations, time.perf_counter() - begun,
@@ -202,6 +212,7 @@ def _watched(
     graph: GraphView,
     options: Options,
     stops: StopRequests,
+    profile: Profile | None,
     *,
     on_device: bool,
     may_not_end: bool,
@@ -213,7 +224,9 @@ def _watched(
             loop.start(graph, on_device=on_device)
         except StepAbandoned as abandoned:
             return _not_started(loop, graph, cast(Stopped, abandoned.reason))
-        return _Run(loop, graph, options, stops, may_not_end=may_not_end).finish()
+        if profile is not None:
+            profile.launched.take()  # of the start
+        return _Run(loop, graph, options, stops, profile, may_not_end=may_not_end).finish()
 
 
 def _warn_of_no_end(name: str, supersteps: int, active: int) -> None:
@@ -248,6 +261,7 @@ class _Run:
     graph : GraphView
     options : Options
     stops : StopRequests
+    profile : Profile or None
     may_not_end : bool
         Whether nothing is known that ends the run.
     """
@@ -258,10 +272,12 @@ class _Run:
         graph: GraphView,
         options: Options,
         stops: StopRequests,
+        profile: Profile | None,
         *,
         may_not_end: bool,
     ) -> None:
         self._loop, self._graph, self._options, self._stops = loop, graph, options, stops
+        self._profile = profile
         self._checkpoints: Checkpoints | RankCheckpoints | None = None
         facts: dict[str, Any] = {}
         if options.checkpoint is not None or options.resume is not None:
@@ -316,7 +332,13 @@ class _Run:
         """Run one step, and count it; return why the run stops within it, or None."""
         loop = self._loop
         self._is_complete = False
-        step = _step(loop)
+        profile, traffic = self._profile, None
+        if profile is None:
+            step = _step(loop)
+        else:
+            traffic = loop.traffic
+            with profile.named(loop.name, self._iterations):
+                step = _step(loop)
         self._is_complete = True
         if isinstance(step, StepAbandoned):
             if step.reason == "interrupt":
@@ -325,6 +347,8 @@ class _Run:
         self._residual = step.residual
         self._iterations += max(1, len(step.history))
         self._trace.add(step, time.perf_counter() - started, self._graph.comm.size)
+        if profile is not None:
+            profile.add(self._trace, step, loop.name, traffic)
         if interrupts.pressed:
             raise KeyboardInterrupt
         self._idle = self._idle + 1 if step.active == 0 and step.edges == 0 else 0
@@ -397,6 +421,7 @@ class _Run:
                 by_vertex=self._loop.by_vertex,
                 synchronous=self._synchronous,
                 edge_arrays=self._loop.edges(),
+                profile=self._profile,
             )
 
     def _interrupted(self) -> Interrupted:

@@ -97,9 +97,14 @@ class EdgeLoop(Loop):
             raise InputError(
                 f"{self.saves}: on a cluster, a run of an edge program has no checkpoints; leave it out"
             )
-        near = neighbourhoods(graph, on_device=on_device).without_values()
-        bound = self.bind(graph, near.rows.degrees, on_device=on_device)
+        near = self.near(graph, on_device=on_device)
+        bound = self.bind(graph, near.rows.degrees[: near.owned], on_device=on_device)
         self.begin(bound, near, self.numbered(graph), graph, on_device=on_device)
+
+    def near(self, graph: GraphView, *, on_device: bool) -> Neighbourhoods:
+        """Return the neighbours that the program asks for, without values; collective."""
+        direction = self.program.neighbours
+        return neighbourhoods(graph, on_device=on_device, direction=direction).without_values()
 
     def bind(
         self, graph: GraphView, neighbours: Array, *, on_device: bool = False
@@ -141,23 +146,26 @@ class EdgeLoop(Loop):
         """
         self.bound, self._near, self._graph = bound, near, graph
         xp = near.xp
-        weighted = {
-            name: neighbourhoods(graph, on_device=on_device, weight=name).rows.values
-            for name in dict.fromkeys(bound.edge_columns)
-        }
-        self._edges = tuple(weighted[name] for name in bound.edge_columns)
+        self._edges = tuple(
+            neighbourhoods(
+                graph, on_device=on_device, weight=name, direction=near.direction, parallel=parallel
+            ).rows.values
+            for name, parallel in zip(bound.edge_columns, self.program.parallel, strict=True)
+        )
         as_own = xp.asarray if on_device else as_host
         pairs = near.edges() if chosen_pairs is None else tuple(map(as_own, chosen_pairs))
         self._pairs = tuple(end.astype(np.int64, copy=False) for end in pairs)
         self._fold = loops("pairs", on_device=on_device).PairFold(bound, plain=self._plain)
         self._oriented: Oriented | None = None
-        degrees, last = near.rows.degrees, len(self._pairs[0])
-        if chosen_pairs is None and bound.counts and not self._plain:
+        last = len(self._pairs[0])
+        if chosen_pairs is None and bound.counts and near.direction == "any" and not self._plain:
             self._oriented = oriented(graph, on_device=on_device)
             self._lister = loops("triangles", on_device=on_device).Lister(self._oriented)
             self._bounds = [(0, last)]
         else:
-            lengths = sum(near.halo.fetch(degrees, end) for end in self._pairs)
+            degrees = [rows.degrees[: near.owned] for rows in (near.rows, near.second_rows)]
+            fetched = zip(degrees, self._pairs, strict=True)
+            lengths = sum(near.halo.fetch(lengths_of_rows, end) for lengths_of_rows, end in fetched)
             self._bounds = batches(lengths, ARCS_A_STEP)
         steps = max(near.halo.comm.allgather(len(self._bounds)))
         self._bounds += [(last, last)] * (steps - len(self._bounds))
@@ -213,6 +221,8 @@ class EdgeLoop(Loop):
                 *(source.text for source in program.sources.values()),
                 program.combine,
                 program.identity,
+                program.neighbours,
+                *program.parallel,
             ],
             "types": bound.types,
             **dict(zip(program.parameters, bound.values, strict=False)),

@@ -160,7 +160,7 @@ def explain(
         arcs=opened.number_of_arcs,
         engine=loop.engine,
         schedule=strategy.schedule,
-        why=strategy.why,
+        why=strategy.why if bound.program.reads_edges else "vertices alone, no edge is read",
         layout=strategy.layout,
         why_layout=strategy.why_layout,
         in_order=bound.in_order or "",

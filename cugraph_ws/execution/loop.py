@@ -9,16 +9,19 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Generic, Literal, Self
 
+import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.errors import ConvergenceError, InputError
+from cugraph_ws.execution.profile import Profile, Traffic
 from cugraph_ws.execution.readable import ReadableResult
 from cugraph_ws.execution.trace import Trace
-from cugraph_ws.frames.base import Masked, VertexNumbers
+from cugraph_ws.frames.base import Below, Masked, VertexNumbers
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.footprints import Sizes
 from cugraph_ws.graph.graph import Graph
 from cugraph_ws.graph.view import GraphView
+from cugraph_ws.runtime.arrays import as_host
 from cugraph_ws.runtime.looks import without_looks
 from cugraph_ws.runtime.saved_state import SavedState
 
@@ -137,6 +140,11 @@ class Loop(ABC):
     def reads_weights(self) -> bool:
         """Whether the result depends on the graph's weights, for the fingerprint of checkpoints."""
         return False
+
+    @property
+    def traffic(self) -> Traffic | None:
+        """The bytes that the next superstep moves, for a profile; None if they are not known."""
+        return None
 
     @property
     def outputs(self) -> Mapping[str, bool]:
@@ -312,6 +320,8 @@ class Result(ReadableResult, Generic[FrameT]):
         states after the previous one.  If not, messages were taken out of order: the fixpoint is
         the same, but supersteps are not comparable, and a state before the end mixes several
         supersteps.
+    profile : Profile or None
+        What ran, for how long, and the bytes that it moved, if the run was asked for it.
     """
 
     graph: GraphView[FrameT] = field(repr=False)
@@ -324,6 +334,7 @@ class Result(ReadableResult, Generic[FrameT]):
     by_vertex: bool = field(default=True, repr=False)
     synchronous: bool = True
     edge_arrays: Mapping[str, Any] = field(default_factory=dict, repr=False)
+    profile: Profile | None = field(default=None, repr=False)
 
     @property
     def edges(self) -> FrameT:
@@ -353,6 +364,36 @@ class Result(ReadableResult, Generic[FrameT]):
     def trace(self) -> FrameT:
         """One row per superstep, as a frame of the same kind."""
         return self.graph.frame_like(self.rows.columns())
+
+    @property
+    def teps(self) -> float:
+        """Traversed edges per second of a search, as Graph500 counts them [1]_.
+
+        The edges of the graph with an end that was reached, each once however often it was read, over the time of
+        all supersteps.  Edges of a directed graph count if their source was reached.
+
+        Raises
+        ------
+        InputError
+            If no column of the result is null at the vertices that were not reached.
+
+        References
+        ----------
+        .. [1] Graph500, "Benchmark specification", version 2.0, section 8.
+        """
+        reached = next((c.valid for c in self.arrays.values() if isinstance(c, Below)), None)
+        if reached is None or not isinstance(self.graph, Graph):
+            raise InputError(
+                "teps: the result is not that of a search on one machine: no column of it is null where nothing "
+                "was reached; run ws.BFS or ws.SSSP on a Graph"
+            )
+        graph, reached = self.graph, as_host(reached)
+        edges = int(graph.out_degrees[reached].sum())
+        if not graph.directed:  # two arcs, but a self-loop is one
+            rows = graph.csc.rows()
+            loops = rows[rows == graph.csc.indices]
+            edges = (edges + int(np.count_nonzero(reached[loops]))) // 2
+        return 1000.0 * edges / math.fsum(self.rows.milliseconds)
 
     @property
     def _caveat(self) -> str:

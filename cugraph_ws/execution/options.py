@@ -8,9 +8,9 @@ flags of the command line are derived from the fields of both, and their help fr
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal, Self, TypedDict, get_args
+from typing import TYPE_CHECKING, Any, Literal, Self, TypedDict, get_args
 
 import numpy as np
 
@@ -28,6 +28,9 @@ from cugraph_ws.execution.progress import Progress
 from cugraph_ws.partition.refinement import ExchangeMethod
 from cugraph_ws.program.linear import Extrapolate
 from cugraph_ws.suggestions import did_you_mean
+
+if TYPE_CHECKING:
+    from cugraph_ws.execution.profile import Profile
 
 __all__ = [
     "Choice",
@@ -121,7 +124,7 @@ class File:
 
 @dataclass(frozen=True)
 class Report:
-    """True, False, or a function that is called after each superstep."""
+    """True, False, or a function: it is called after each superstep, or once at the end of the run."""
 
     def check(self, name: str, value: Any) -> None:
         """Refuse anything else."""
@@ -369,6 +372,9 @@ class Options(_Checked):
     checkpoint: str | os.PathLike[str] | None = field(default=None, metadata=_option("run", File()))
     every: int = field(default=10, metadata=_option("run", Count(1)))
     resume: str | os.PathLike[str] | None = field(default=None, metadata=_option("run", File()))
+    profile: bool | Callable[[Profile], Any] = field(
+        default=False, metadata=_option("run", Report())
+    )
 
     @classmethod
     def taken_from(
@@ -421,6 +427,7 @@ class RunOptions(TypedDict, total=False):
     checkpoint: str | os.PathLike[str] | None
     every: int
     resume: str | os.PathLike[str] | None
+    profile: bool | Callable[[Profile], Any]
 
 
 def declared(*scopes: Scope) -> dict[str, Option]:

@@ -14,7 +14,6 @@ from cugraph_ws.graph.footprints import Sizes
 from cugraph_ws.graph.graph import Graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.cut import shards_of
-from cugraph_ws.partition.neighbourhoods import neighbourhoods
 from cugraph_ws.runtime.arrays import array_module, as_host, module_of
 from cugraph_ws.runtime.saved_state import SavedState
 from cugraph_ws.runtime.thread_ranks import ThreadRanks
@@ -59,7 +58,8 @@ class PartitionedEdges(Loop):
                 "leave out one of the two"
             )
         self._on_device, self._graph = on_device, graph
-        degrees = neighbourhoods(graph, on_device=False).rows.degrees
+        near = self._loop.near(graph, on_device=False)
+        degrees = near.rows.degrees[: near.owned]
         bound, pairs = self._loop.bind(graph, degrees), self._loop.numbered(graph)
         shards, xp = shards_of(graph, self._ranks), array_module(on_device)
 
@@ -74,7 +74,7 @@ class PartitionedEdges(Loop):
                 count, size = len(pairs[0]), self._ranks.size
                 share = slice(count * rank // size, count * (rank + 1) // size)
                 some = as_host(pairs[0])[share], as_host(pairs[1])[share]
-            near = neighbourhoods(shard, on_device=on_device).without_values()
+            near = self._loop.near(shard, on_device=on_device)
             own_bound = replace(bound, constants=constants)
             return self._loop.moved(own_bound, near, some, shard, on_device=on_device)
 

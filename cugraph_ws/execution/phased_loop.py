@@ -19,6 +19,7 @@ import numpy.typing as npt
 from cugraph_ws.errors import ConvergenceError, InputError, ProgramError
 from cugraph_ws.execution.loop import Column, Loop, Step
 from cugraph_ws.execution.options import Options
+from cugraph_ws.execution.profile import Traffic
 from cugraph_ws.execution.stall import Repetition
 from cugraph_ws.execution.vertex_loop import VertexLoop, as_columns
 from cugraph_ws.graph.footprints import Sizes
@@ -223,6 +224,11 @@ class PhasedLoop(Loop):
         self._go_on()  # a phase may have nothing to do
 
     # ------------------------------------------------------------------------------------- steps
+
+    @property
+    def traffic(self) -> Traffic:
+        """The bytes that the current phase moves."""
+        return self._loop.traffic
 
     def step(self) -> Step:
         """Run the next superstep of the current phase, or a few fused ones; collective."""

@@ -26,8 +26,10 @@ from cugraph_ws.program.walk_program import WalkProgram
 
 if TYPE_CHECKING:
     import os
+    from collections.abc import Callable
 
     from cugraph_ws.execution.options import Engine
+    from cugraph_ws.execution.profile import Profile
     from cugraph_ws.execution.progress import Progress
 
 __all__ = ["program_graph", "run"]
@@ -53,6 +55,7 @@ def run(
     checkpoint: str | os.PathLike[str] | None = None,
     every: int = 10,
     resume: str | os.PathLike[str] | None = None,
+    profile: bool | Callable[[Profile], Any] = False,
     **parameters: Any,
 ) -> Result[FrameT]:
     """Run a vertex program on a graph.
@@ -100,6 +103,11 @@ def run(
         Minimum number of supersteps between checkpoints.
     resume : path-like, optional
         Checkpoint from which to continue.
+    profile : bool or callable
+        Whether kernels or compiled loops are timed, for the result's `profile`; a function is called with that
+        profile when the run ends, also if the run is one of a function such as `pagerank`.  Launches of the whole
+        process are recorded, and each waits for its neighbours' time stamps; NVIDIA's profilers see a range for
+        each superstep.
     **parameters : Any
         The program's own parameters, vertex values and vertex sets, by name; unknown names are
         errors.  For an edge program also `pairs`, a frame with the columns `first` and `second`; by
@@ -130,6 +138,7 @@ def run(
     options = Options(
         engine=engine, max_iter=max_iter, tol=tol, predecessors=predecessors, plan=plan,
         progress=progress, timeout=timeout, checkpoint=checkpoint, every=every, resume=resume,
+        profile=profile,
     )  # fmt: skip
     if not isinstance(program, (VertexProgram, EdgeProgram, WalkProgram, Phases, Loop)):
         if isinstance(graph, (VertexProgram, EdgeProgram, WalkProgram, Phases, Loop)):

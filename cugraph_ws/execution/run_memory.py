@@ -124,8 +124,8 @@ def sizes_of(graph: GraphView, *, on_device: bool = False) -> GraphSizes:
         directed=graph.directed,
         weighted=graph.weight is not None,
         id_bytes=opened._vertices.numbering.nbytes / max(1, graph.owned) or 8,
-        has_csr=bool(getattr(opened._arcs, "has_csr", False)) and not on_device,
-        mapped=bool(getattr(opened._arcs, "mapped_bytes", 0)) and not on_device,
+        has_csr=not on_device and graph.has_csr,
+        mapped=graph.arcs_apart(on_device=on_device),
         on_device=on_device,
         framed=graph.device_resident or not on_device,
         graph=graph,
@@ -239,7 +239,7 @@ def refuse_beyond_memory(
     ------
     GraphMemoryError
     """
-    limited = not on_device and getattr(graph, "memory_limit", None) is not None
+    limited = graph is not None and graph.memory_limit is not None
     if not limited and _is_small(needed, on_device):
         return
     available = room_for_runs(on_device=on_device, graph=graph)
@@ -283,7 +283,7 @@ def columns_that_fit(
         At least 1.
     """
     comm = None if graph is None else graph.comm
-    limited = getattr(graph, "memory_limit", None) is not None
+    limited = graph is not None and graph.memory_limit is not None
     if not limited and _is_small(rest + most * each * vertices, on_device):
         return most
     room = room_for_runs(on_device=on_device, comm=comm, graph=graph) - rest
@@ -313,14 +313,11 @@ def room_for_runs(
     -------
     int
     """
-    if on_device:
-        return device().free_memory()
-    rooms = [available_memory()]
-    if comm is not None and comm.room is not None:
+    rooms = [device().free_memory() if on_device else available_memory()]
+    if comm is not None and comm.room is not None and not on_device:
         rooms.append(comm.room)
-    limit = getattr(graph, "memory_limit", None)
-    if graph is not None and limit is not None:
-        rooms.append(max(0, limit - graph.nbytes))
+    if graph is not None and graph.memory_limit is not None:
+        rooms.append(max(0, graph.memory_limit - graph.bytes_there(on_device=on_device)))
     return min(rooms)
 
 
@@ -399,6 +396,8 @@ def _program_memory_on_gpu(program: Any, sizes: Sizes, arguments: Mapping[str, A
         for name, constant in program.constants.items()
     )
     columns = [name for name in program.edges if name != "weight" or sizes.weighted]
+    if sizes.mapped:  # on the host
+        columns = []
     values, uploaded = 8.0 * arcs * len(columns), 8.0 * arcs * bool(columns)
     if "active" not in program.functions:
         jumps = sum(isinstance(constant, Jump) for constant in program.constants.values())

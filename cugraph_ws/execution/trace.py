@@ -16,7 +16,7 @@ from cugraph_ws.runtime.extras import install_command
 if TYPE_CHECKING:
     from cugraph_ws.execution.loop import Step
 
-__all__ = ["Trace"]
+__all__ = ["COLOURS", "Trace", "new_axes"]
 
 T = TypeVar("T")
 
@@ -149,12 +149,7 @@ class Trace:
         InputError
             If Matplotlib is not installed.
         """
-        if axes is None:
-            try:
-                from matplotlib import pyplot
-            except ImportError as error:
-                raise InputError(f"plot() needs Matplotlib: {install_command('plot')}") from error
-            axes = pyplot.subplots()[1]
+        axes = new_axes() if axes is None else axes
         modes = [
             f"{direction}, {frontier}"
             for direction, frontier in zip(self.direction, self.filter, strict=True)
@@ -171,6 +166,21 @@ class Trace:
         if modes:
             axes.legend(frameon=False, fontsize=8)
         return axes
+
+
+def new_axes() -> Any:
+    """Return the axes of a new figure.
+
+    Raises
+    ------
+    InputError
+        If Matplotlib is not installed.
+    """
+    try:
+        from matplotlib import pyplot
+    except ImportError as error:
+        raise InputError(f"plot() needs Matplotlib: {install_command('plot')}") from error
+    return pyplot.subplots()[1]
 
 
 def _each(values: Sequence[T], count: int) -> Sequence[T]:

@@ -29,6 +29,7 @@ from cugraph_ws.execution.jumps import Jumps
 from cugraph_ws.execution.loop import Column, Loop, Step
 from cugraph_ws.execution.options import Options
 from cugraph_ws.execution.plain_errors import naming_errors
+from cugraph_ws.execution.profile import Traffic, traffic_of
 from cugraph_ws.execution.run_memory import program_memory
 from cugraph_ws.execution.stall import FIRST_COMPARED, Repetition
 from cugraph_ws.frames.base import Below, Masked, VertexNumbers
@@ -143,6 +144,21 @@ class VertexLoop(Loop):
     def source(self) -> str:
         """Text of the module that was generated for the program, once started."""
         return self._executor.source
+
+    @property
+    def traffic(self) -> Traffic:
+        """The bytes that supersteps move, once started."""
+        bound = self.bound
+        in_place = bool(self._in_place) or self.has_frontier
+        prepared = bound.prepares_ahead if self.engine == "cuda" else bound.prepares
+        index = self._graph.csc.indices.dtype.itemsize
+        return traffic_of(
+            bound,
+            self._executor.types,
+            self._graph.owned,
+            index,
+            prepared=prepared and not in_place,
+        )
 
     def memory(self, sizes: Sizes) -> float:
         """Return the bytes that the run takes; see `program_memory`."""
@@ -266,6 +282,8 @@ class VertexLoop(Loop):
 
     def _begin(self, bound: BoundProgram, graph: GraphView) -> None:
         """Make the executor of a bound program, and start it; collective."""
+        if not bound.program.reads_edges:
+            graph = graph.without_edges()
         self.bound, self._graph = bound, graph
         if self.engine == "cuda":
             from cugraph_ws.backends.cuda.setup import set_up

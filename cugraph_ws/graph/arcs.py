@@ -189,6 +189,12 @@ class Arcs:
             }
         return Arcs.of_csc(rows, values, directed=self._directed, mirrored=self._mirrored)
 
+    def none(self) -> Arcs:
+        """Return no arcs of the same vertices, without edge columns."""
+        csc = self.csc
+        rows = Adjacency(np.zeros_like(csc.offsets), np.empty(0, csc.indices.dtype))
+        return Arcs.of_csc(rows, {}, directed=self._directed, mirrored=self._mirrored)
+
     @property
     def both_ways(self) -> int:
         """Pairs of vertices with edges that were given in both directions, if arcs were marked."""

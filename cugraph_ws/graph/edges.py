@@ -257,19 +257,19 @@ def read_edges(
     duplicates: Duplicates | Mapping[str, Merge],
     consume: bool,
     room: int,
-    folder: FileFolder | None = None,
+    place: FileFolder | Literal["frame", "host"] = "frame",
 ) -> ReadEdges:
     """Check an edge frame, number its vertices and group its edges; see `Graph`.
 
-    `room` is the bytes that it may take; with `folder`, arcs are in files there.
+    `room` is the bytes that it may take on the host.  Arcs are where the frame is, on the host, or in files.
     """
     used = [*sources, *destinations, *carried]
-    frame = open_frame(edges, "edges", on_device=True, columns=used)
-    extra = None
+    frame = open_frame(edges, "edges", on_device=place == "frame", columns=used)
+    extra, folder = None, place if isinstance(place, FileFolder) else None
     if vertices is not None:
         extra = open_frame(vertices, "vertices", on_device=frame.on_device)
     if folder is not None:
-        _refuse_on_disk(frame, duplicates)
+        _refuse_on_disk(duplicates)
     if frame.on_device:
         read: ReadEdges = provider("device edges").read_device_edges(
             frame,
@@ -329,10 +329,8 @@ def read_edges(
     return ReadEdges(kind, numbered_vertices, arcs, number_of_edges, loops)
 
 
-def _refuse_on_disk(frame: Frame, duplicates: Duplicates | Mapping[str, Merge]) -> None:
+def _refuse_on_disk(duplicates: Duplicates | Mapping[str, Merge]) -> None:
     """Raise InputError for what only graphs in memory have."""
-    if frame.on_device:
-        raise InputError("placement='disk' is for frames on the host; give edges.to_arrow()")
     if duplicates != "keep":
         raise InputError(
             f"duplicates={shown(duplicates)} is for graphs in memory; merge the rows before, or leave it out"

@@ -311,7 +311,7 @@ class Sizes:
     has_csr : bool
         Whether the CSR exists already.
     mapped : bool
-        Whether arcs are in files, so that other orders of them take no memory.
+        Whether arcs are in files, or a GPU's on the host, so that other orders of them take no memory.
     longest : int
         Arcs of the longest row; 0 if unknown.
     on_device : bool
@@ -368,18 +368,21 @@ class Sizes:
     def csr(self) -> int:
         """Bytes of the CSR that a run makes of a directed graph, if there is none.
 
-        On a GPU with the place of each arc, by which the values of its edge are ordered.
+        On a GPU with the place of each arc, by which the values of its edge are ordered; if arcs are on the host,
+        offsets and degrees.
         """
         if not self.directed or self.has_csr:
             return 0
+        if self.on_device and self.mapped:
+            return 2 * _OFFSET * self.vertices
         placed = index_dtype(self.arcs).itemsize * self.arcs * (self.on_device and self.weighted)
         return _OFFSET * self.vertices + self.index * self.arcs + placed
 
     @property
     def transposing(self) -> int:
         """Bytes at a GPU's maximum while it makes the CSR."""
-        if not self.csr:
-            return 0
+        if not self.csr or self.mapped:
+            return self.csr
         making = provider("device memory").estimate_transpose
         return int(making(self.arcs, self.vertices, keep=self.weighted))
 

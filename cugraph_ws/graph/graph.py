@@ -136,14 +136,18 @@ class Graph(GraphView[FrameT], GraphMethods[FrameT]):
         closeness, searches from many starts) divides them, any other runs on one.  "auto": "one" for frames of at most 64 MiB, or 2 GiB on GPUs, if it fits
         there and neither `balance` nor `links` is given, else "parts"; Dask's configuration
         `cugraph_ws.spread` replaces it.  The column `partitions` of a trace has the number of workers.
-    placement : {"memory", "auto", "disk"}
-        Where arcs and edge columns are.  "disk": in files that are mapped into memory, and may be larger than
-        it; vertices stay in memory.  Then `edges` may also be the path of a Parquet file or of a folder of
+    placement : {"memory", "auto", "host", "disk"}
+        Where arcs and edge columns are.  "memory": in the memory of the processor that computes.  "host": in the
+        host's memory, from which a GPU reads them in place; its own memory holds vertices alone.  "disk": in
+        files that are mapped into the host's memory, and may be larger than
+        it; vertices stay in memory, and a GPU reads a copy of the arcs in the host's memory if they do not fit in its
+        own.  Then `edges` may also be the path of a Parquet file or of a folder of
         them, and neither its rows nor those of a stream need fit in memory; results of these are Arrow
-        tables.  "auto": on disk if the graph would not fit in memory.  Results are the same.
+        tables.  "auto": in memory; if the graph would not fit there, on the host, else on disk.  Results are
+        the same.
     memory_limit : int or str, optional
-        Bytes of memory that the build, and later a run with the graph, may take, such as 10**9 or "2GB"; by
-        default what is available.
+        Bytes of memory that the build, and later a run with the graph, may take, on the host and on the GPU
+        each, such as 10**9 or "2GB"; by default what is available.
     folder : path-like, optional
         Where the files are; by default the system's folder of temporary files, which `TMPDIR` names.  They
         have no names, and are gone when the graph is closed or the process ends.
@@ -240,8 +244,8 @@ class Graph(GraphView[FrameT], GraphMethods[FrameT]):
             consume=consume,
             room=available_memory() if placed is None else placed.room,
         )
-        read = read_in() if placed is None else placed.build(read_in)
-        self.memory_limit = None if placed is None else placed.limit
+        read = read_in() if placed is None else placed.build(read_in, given)
+        self.placement, self.memory_limit = placement, None if placed is None else placed.limit
         size = read.vertices.size
         super().__init__(
             SingleRank(), np.array([0, size]), read.kind, read.vertices, names, carried,
@@ -469,8 +473,23 @@ class Graph(GraphView[FrameT], GraphMethods[FrameT]):
             return arcs.graph
         with self._lock:
             if self._copy is None:
-                self._copy = provider("device graph").from_host(self)
+                if self.placement == "memory":
+                    self._copy = provider("device graph").from_host(self)
+                else:
+                    self._copy = provider("device graphs of host arcs").placed(self)
             return self._copy
+
+    def arcs_apart(self, *, on_device: bool) -> bool:
+        """Return whether arcs are not in the memory that runs take; see `GraphView.arcs_apart`."""
+        if on_device and self.placement != "memory" and not self.device_resident:
+            return self.on_device().arcs_on_host
+        return super().arcs_apart(on_device=on_device)
+
+    def bytes_there(self, *, on_device: bool) -> int:
+        """Return the bytes of the graph in one of the memories; see `GraphView.bytes_there`."""
+        if on_device and not self.device_resident:
+            return 0 if self._copy is None else self._copy.nbytes
+        return super().bytes_there(on_device=on_device)
 
     def laid_out(self) -> tuple[DeviceGraph, Any, list[Any]]:
         """Return the graph as the CUDA engine reads it; see `GraphView.laid_out`."""

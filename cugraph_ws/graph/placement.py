@@ -1,4 +1,4 @@
-"""Where a graph's arcs are: in memory, or in files that are mapped into it."""
+"""Where a graph's arcs are: where it computes, in the host's memory, or in files that are mapped into it."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from cugraph_ws.arguments import check_choice, check_count, shown
 from cugraph_ws.errors import GraphMemoryError, InputError
+from cugraph_ws.frames.base import is_cudf_frame
 from cugraph_ws.frames.spooled import Rows, rows_of, spooled
 from cugraph_ws.runtime.mapped_files import FileFolder
 from cugraph_ws.runtime.memory import available_memory, format_bytes
@@ -21,7 +22,7 @@ __all__ = ["Placement", "PlacementName", "bytes_of"]
 
 LOG = logging.getLogger("cugraph_ws")
 
-PlacementName = Literal["memory", "auto", "disk"]
+PlacementName = Literal["memory", "auto", "host", "disk"]
 Built = TypeVar("Built")
 UNITS = {
     f"{prefix}{infix}B": base**power
@@ -56,7 +57,7 @@ class Placement:
 
     Parameters
     ----------
-    name : {"memory", "auto", "disk"}
+    name : {"memory", "auto", "host", "disk"}
     memory_limit : int, str or None
     folder : path-like or None
         See `Graph`.
@@ -71,7 +72,7 @@ class Placement:
 
     def __init__(self, name: str, memory_limit: Any, folder: Any) -> None:
         check_choice("placement", name, get_args(PlacementName))
-        if name == "memory" and folder is not None:
+        if name in ("memory", "host") and folder is not None:
             raise InputError("folder= is for placement='disk' or 'auto'; leave it out")
         if not isinstance(folder, (str, os.PathLike, type(None))):
             raise InputError(f"folder={shown(folder)}: give the path of a folder")
@@ -79,7 +80,7 @@ class Placement:
         self.limit = None if memory_limit is None else bytes_of("memory_limit", memory_limit)
         available = available_memory()
         self.room = available if self.limit is None else min(self.limit, available)
-        self._folder = None if name == "memory" else FileFolder(folder)
+        self._folder = None if name in ("memory", "host") else FileFolder(folder)
 
     def rows(self, edges: Any) -> Rows | None:
         """Return the rows of Parquet files or a stream, if they need not fit in memory; None for a frame."""
@@ -117,16 +118,19 @@ class Placement:
             )
         return spooled(_freed(some, batches), schema, ids, values, self._folder)
 
-    def build(self, read: Callable[..., Built]) -> Built:
-        """Return what `read` builds in memory, or in files, given `folder`."""
-        if self._name != "disk":
+    def build(self, read: Callable[..., Built], edges: Any) -> Built:
+        """Return what `read` builds of a frame in the first of the places that has room for it."""
+        places: list[str | FileFolder] = [] if self._folder is None else [self._folder]
+        if self._name == "host" or (self._name == "auto" and is_cudf_frame(edges)):
+            places.insert(0, "host")
+        if self._name in ("memory", "auto"):
+            places.insert(0, "frame")
+        for place in places[:-1]:
             try:
-                return read()
+                return read(place=place)
             except GraphMemoryError as error:
-                if self._folder is None:
-                    raise
-                LOG.info("the graph's arcs are placed in %s: %s", self._folder.path, error)
-        return read(folder=self._folder)
+                LOG.info("the graph's arcs are placed elsewhere: %s", error)
+        return read(place=places[-1])
 
 
 def _freed(

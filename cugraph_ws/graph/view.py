@@ -28,6 +28,7 @@ from cugraph_ws.graph.duplicates import Policy, policy_of, refuse_infinite
 from cugraph_ws.graph.edges import refuse_repeated
 from cugraph_ws.graph.framed import Framed
 from cugraph_ws.graph.masks import kept_arcs
+from cugraph_ws.graph.placement import PlacementName
 from cugraph_ws.graph.report import GraphReport
 from cugraph_ws.runtime.arrays import as_host, module_of
 from cugraph_ws.runtime.communicator import Communicator, total
@@ -106,6 +107,8 @@ class GraphView(Framed[FrameT]):
         For each rank, the range of positions of its vertices that are ghosts here.
     learned : dict
         Other cached results; the same on all ranks.
+    placement, memory_limit
+        Where arcs are, and the most bytes of memory that a run takes with the graph; see `Graph`.
     share : (int, int)
         Which of how many copies of a graph this is, in a call that divides its sources among them.
     whole : bool
@@ -114,6 +117,8 @@ class GraphView(Framed[FrameT]):
     """
 
     whole: ClassVar[bool]
+    placement: PlacementName = "memory"
+    memory_limit: int | None = None
     share: tuple[int, int] = (0, 1)
     low: int
     owned: int
@@ -251,6 +256,19 @@ class GraphView(Framed[FrameT]):
         return int(self._open().both_ways)
 
     @property
+    def has_csr(self) -> bool:
+        """Whether the host has the rows of out-neighbours already."""
+        return bool(self._open().has_csr)
+
+    def arcs_apart(self, *, on_device: bool) -> bool:
+        """Return whether arcs are not in the memory that runs take, the GPU's or the host's."""
+        return not on_device and bool(self._open().mapped_bytes)
+
+    def bytes_there(self, *, on_device: bool) -> int:
+        """Return the bytes of the graph in the memory that runs take, the GPU's or the host's."""
+        return self.nbytes
+
+    @property
     def edge_attributes(self) -> tuple[str, ...]:
         """Names of the edge columns that were kept, including the weight."""
         return tuple(self._carried)
@@ -276,6 +294,11 @@ class GraphView(Framed[FrameT]):
         Its results are made there, and `engine="auto"` computes there.
         """
         return bool(self._open().on_device)
+
+    @property
+    def computes_on_device(self) -> bool:
+        """Whether `engine="auto"` computes on a GPU: for graphs of frames there, wherever their arcs are."""
+        return self.device_resident or (self.placement != "memory" and self._kind.backend == "cudf")
 
     @property
     def binds_on_device(self) -> bool:
@@ -759,6 +782,12 @@ class GraphView(Framed[FrameT]):
         graph.weight = None
         return graph
 
+    def without_edges(self) -> Self:
+        """Return the graph of the same vertices without edges and their columns; collective."""
+        graph = self._with_arcs(self._open().none(), 0)
+        graph._carried, graph.weight = [], None
+        return graph
+
     def _with_arcs(self, arcs: Any, edges: int) -> Self:
         """Return a graph of the same vertices with some of the arcs; collective."""
         graph = copy(self)
@@ -793,7 +822,7 @@ class GraphView(Framed[FrameT]):
             both_ways=total(comm, self.own_both_ways),
             layouts=self._layouts(),
             choices=self._choices(),
-            on_disk=getattr(arcs, "mapped_bytes", 0),
+            on_disk=arcs.mapped_bytes,
         )
 
     def _choices(self) -> dict[str, str]:

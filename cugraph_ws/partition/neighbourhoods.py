@@ -1,6 +1,7 @@
 """Rows of the distinct neighbours of vertices, for intersections.
 
-Here the direction of edges does not matter, parallel edges count once, and self-loops do not count.
+Here the direction of edges does not matter unless one is asked for, parallel edges count once, and self-loops do
+not count.
 Rows contain vertex numbers in ascending order, so they do not depend on the partition of the graph.
 """
 
@@ -14,6 +15,7 @@ import numpy as np
 
 from cugraph_ws.partition.halo import Halo
 from cugraph_ws.partition.part import Part
+from cugraph_ws.program.declarations import Neighbours, Parallel
 from cugraph_ws.runtime.arrays import as_host, module_of
 from cugraph_ws.runtime.bins import bin_counts, bin_sums
 from cugraph_ws.runtime.looks import awaited, look
@@ -24,6 +26,7 @@ __all__ = [
     "Neighbourhoods",
     "batches",
     "flattened",
+    "joined",
     "neighbourhoods",
     "row_numbers",
 ]
@@ -73,10 +76,12 @@ class Neighbourhoods:
         Number of the first owned vertex, number of owned vertices, and of all vertices.
     rows : NeighbourRows
         Row i has the numbers of the neighbours of vertex `low + i`, without itself.  Values are the
-        sums of the weights of the edges between both, if weights were requested; or, in a directed
-        graph, the number of directions that have an edge, 1 or 2, as int8.
+        weights of the edges between both, folded, if weights were requested; or, in a directed graph
+        without a direction, the number of directions that have an edge, 1 or 2, as int8.
     nbytes : int
         Bytes of the rows that are not the graph's own.
+    direction : {"any", "out", "in", "through"}
+        With "through", `rows` has the rows of out-neighbours, then those of in-neighbours.
     """
 
     halo: Halo
@@ -87,6 +92,13 @@ class Neighbourhoods:
     vertices: int
     rows: NeighbourRows
     nbytes: int = 0
+    direction: Neighbours = "any"
+
+    @property
+    def second_rows(self) -> NeighbourRows:
+        """The rows in which the second vertex of a pair is looked up, without values."""
+        rows, first = self.rows, self.owned if self.direction == "through" else 0
+        return NeighbourRows(rows.offsets[first:], rows.indices)
 
     def fetch(self, rows: NeighbourRows, numbers: Array) -> FetchedRows:
         """Read rows of any vertices from their owners; collective.
@@ -145,10 +157,15 @@ class Neighbourhoods:
         return replace(self, rows=NeighbourRows(self.rows.offsets, self.rows.indices))
 
     def edges(self) -> tuple[Array, Array]:
-        """Return the pairs of neighbours: owned vertices, and neighbours of greater number."""
+        """Return the pairs of neighbours: owned vertices, and neighbours of greater number.
+
+        With a direction, in a pair of a vertex and one in its row either may have the greater number.
+        """
         owners, neighbours = self._pairs()
-        up = owners < neighbours
-        return owners[up], neighbours[up]
+        paired = owners < neighbours
+        if self.direction != "any":
+            paired = owners < self.low + self.owned
+        return owners[paired], neighbours[paired]
 
     def _pairs(self) -> tuple[Array, Array]:
         """Return the owned vertex and the neighbour of each arc of the rows."""
@@ -191,7 +208,14 @@ class FetchedRows:
             column[places] += numbers  # a rank asks for no row twice
 
 
-def neighbourhoods(graph: Any, *, on_device: bool, weight: str | None = None) -> Neighbourhoods:
+def neighbourhoods(
+    graph: Any,
+    *,
+    on_device: bool,
+    weight: str | None = None,
+    direction: Neighbours = "any",
+    parallel: Parallel = "sum",
+) -> Neighbourhoods:
     """Find the distinct neighbours of owned vertices; collective.
 
     Parameters
@@ -201,35 +225,57 @@ def neighbourhoods(graph: Any, *, on_device: bool, weight: str | None = None) ->
     on_device : bool
         Whether to return the rows on the GPU.
     weight : str, optional
-        An edge column to sum over parallel edges.
+        An edge column whose values of parallel edges are folded.
+    direction : {"any", "out", "in", "through"}
+        Of the edges to the neighbours; an undirected graph has no directions.
+    parallel : {"sum", "min", "max", "first"}
+        How the values of parallel edges are folded, as float64.  "first" is the first one in the order of the
+        frame; it needs a direction unless the graph is undirected.
 
     Returns
     -------
     Neighbourhoods
         Kept until the graph is closed unless it is divided among ranks; not to be modified.
     """
+    if not graph.directed:
+        direction = "any"
     if graph.comm.size > 1:
-        return _find(graph, on_device, weight)
-    key = "neighbourhoods", on_device, weight
+        return _find(graph, on_device, weight, direction, parallel)
+    key = "neighbourhoods", on_device, weight, direction, parallel
     if key not in graph.derived:
-        graph.derived[key] = _find(graph, on_device, weight)
+        graph.derived[key] = _find(graph, on_device, weight, direction, parallel)
     near: Neighbourhoods = graph.derived[key]
     return near
 
 
-def _find(graph: Any, on_device: bool, weight: str | None) -> Neighbourhoods:
+def _find(
+    graph: Any, on_device: bool, weight: str | None, direction: Neighbours, parallel: Parallel
+) -> Neighbourhoods:
     """Find the distinct neighbours of owned vertices; collective."""
+    if direction == "through":
+        out, into = (_find(graph, on_device, weight, one, parallel) for one in ("out", "in"))
+        both = joined(out.xp, out.rows, into.rows)
+        return replace(out, rows=both, nbytes=out.nbytes + into.nbytes, direction=direction)
     part = Part(graph, on_device=on_device)
     vertices = graph.number_of_vertices
-    rows = None
+    rows: NeighbourRows | None = None
     if part.numbers_are_positions and not graph.directed and weight is None:
         rows = _without_repeats(part.csc)
     if rows is None:
-        rows = _merged(part, weight, vertices)
+        rows = _merged(part, weight, vertices, direction, parallel)
     arrays = [array for array in (rows.offsets, rows.indices, rows.values) if array is not None]
     nbytes = 0 if rows.indices is part.csc.indices else sum(int(array.nbytes) for array in arrays)
     return Neighbourhoods(
-        part.halo, part.xp, graph.cuts, part.low, part.owned, vertices, rows, nbytes
+        part.halo, part.xp, graph.cuts, part.low, part.owned, vertices, rows, nbytes, direction
+    )
+
+
+def joined(xp: Any, first: NeighbourRows, second: NeighbourRows) -> NeighbourRows:
+    """Return rows, then others."""
+    return NeighbourRows(
+        xp.concatenate([first.offsets, second.offsets[1:] + len(first.indices)]),
+        xp.concatenate([first.indices, second.indices]),
+        None if first.values is None else xp.concatenate([first.values, second.values]),
     )
 
 
@@ -324,16 +370,18 @@ def _without_repeats(csc: Any) -> NeighbourRows:
     return NeighbourRows(before[offsets], indices[keep])
 
 
-def _merged(part: Part, weight: str | None, vertices: int) -> NeighbourRows:
-    """Sort the arcs of both directions, and merge the parallel ones; collective."""
-    xp, directed = part.xp, part.graph.directed
-    owners, neighbours, values = _arcs(part, weight)
+def _merged(
+    part: Part, weight: str | None, vertices: int, direction: Neighbours, parallel: Parallel
+) -> NeighbourRows:
+    """Sort the arcs of both directions, or of one, and merge the parallel ones; collective."""
+    xp, both = part.xp, part.graph.directed and direction == "any"
+    owners, neighbours, values = _arcs(part, weight, direction)
     look()
     apart = owners != neighbours
     look()
     keys = (owners - part.low) * vertices + neighbours
     look()
-    if directed and weight is None:
+    if both and weight is None:
         # The direction is the lowest bit, so a distinct key is left for each direction with an edge.
         keys = 2 * keys[apart]
         look()
@@ -347,14 +395,26 @@ def _merged(part: Part, weight: str | None, vertices: int) -> NeighbourRows:
     elif weight is None:
         keys, merged = _distinct(xp, keys[apart]), None
     else:
-        keys, which = awaited(xp.unique, keys[apart], return_inverse=True)
-        weights = values[apart].astype(np.float64)
-        merged = bin_sums(which, weights, len(keys))
+        keys, merged = _folded(xp, keys[apart], values[apart].astype(np.float64), parallel)
     look()
     firsts = xp.arange(part.owned + 1) * vertices
     offsets = xp.searchsorted(keys, firsts).astype(np.int64)
     kind = np.int32 if vertices < NARROW else np.int64
     return NeighbourRows(offsets, (keys % max(vertices, 1)).astype(kind), merged)
+
+
+def _folded(xp: Any, keys: Array, values: Array, parallel: Parallel) -> tuple[Array, Array]:
+    """Return the distinct keys, ascending, and the fold of the values of each."""
+    if parallel == "sum":
+        keys, which = awaited(xp.unique, keys, return_inverse=True)
+        return keys, bin_sums(which, values, len(keys))
+    if parallel != "first":  # the first one of each key is then the least or the greatest
+        order = awaited(xp.argsort, values if parallel == "min" else -values, kind="stable")
+        keys, values = keys[order], values[order]
+    order = awaited(xp.argsort, keys, kind="stable")
+    keys = keys[order]
+    firsts = xp.flatnonzero(_differs_from_last(xp, keys))
+    return keys[firsts], values[order[firsts]]
 
 
 def _distinct(xp: Any, keys: Array) -> Array:
@@ -371,8 +431,8 @@ def _differs_from_last(xp: Any, keys: Array) -> Array:
     return differs
 
 
-def _arcs(part: Part, weight: str | None) -> tuple[Array, Array, Array]:
-    """List for owned vertices all arcs, in and out: owner, other end, and weight or direction."""
+def _arcs(part: Part, weight: str | None, direction: Neighbours) -> tuple[Array, Array, Array]:
+    """List for owned vertices all arcs of a direction: owner, other end, and weight or direction."""
     xp, directed = part.xp, part.graph.directed
     owners, neighbours = _ends(part, part.csc)
     look()
@@ -380,7 +440,7 @@ def _arcs(part: Part, weight: str | None) -> tuple[Array, Array, Array]:
         values = part.arc_values(weight)
     else:
         values = xp.zeros(len(owners), np.int64)
-    if not directed:
+    if not directed or direction == "in":
         return owners, neighbours, values
     if part.halo.alone:
         sources, heads = _ends(part, part.csr)
@@ -390,6 +450,8 @@ def _arcs(part: Part, weight: str | None) -> tuple[Array, Array, Array]:
     else:  # an arc is stored only by the owner of its destination
         values_sent = xp.ones(len(owners), np.int64) if weight is None else values
         sources, heads, reverse_values = part.halo.send_to_owners(neighbours, owners, values_sent)
+    if direction == "out":
+        return sources, heads, reverse_values
     joined = []
     for column in ((owners, sources), (neighbours, heads), (values, reverse_values)):
         look()

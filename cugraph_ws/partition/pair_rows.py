@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from cugraph_ws.partition.neighbourhoods import Neighbourhoods, NeighbourRows
+from cugraph_ws.partition.neighbourhoods import Neighbourhoods, NeighbourRows, joined
 
 __all__ = ["PairRows", "pair_rows"]
 
@@ -76,31 +76,45 @@ def pair_rows(
     -------
     PairRows
     """
-    rows = near.rows
+    rows, through = near.rows, near.direction == "through"
     if near.halo.alone:
+        second_rows = seconds + near.owned if through else seconds
         return PairRows(
-            rows.offsets, rows.indices, firsts, seconds, firsts, seconds, tuple(edges), tuple(constants)
+            rows.offsets, rows.indices, firsts, second_rows, firsts, seconds, tuple(edges), tuple(constants)
         )  # fmt: skip
     xp, count = near.xp, len(firsts)
     ends = xp.concatenate([firsts, seconds])
     distinct, which = xp.unique(ends, return_inverse=True)
-    fetched = near.fetch(NeighbourRows(rows.offsets, rows.indices), distinct).rows
-    columns = tuple(
-        near.fetch(NeighbourRows(rows.offsets, rows.indices, column), distinct).rows.values
-        for column in edges
-    )
+    fetched, columns = _fetched(near, rows.offsets, edges, distinct)
+    second_rows = which[count:]
+    if through:
+        others, more = _fetched(near, near.second_rows.offsets, edges, distinct)
+        fetched, second_rows = joined(xp, fetched, others), second_rows + len(distinct)
+        columns = [xp.concatenate(parts) for parts in zip(columns, more, strict=True)]
     known = xp.unique(xp.concatenate([distinct, fetched.indices.astype(np.int64)]))
     places = xp.searchsorted(known, distinct)[which]
     return PairRows(
         fetched.offsets,
         xp.searchsorted(known, fetched.indices).astype(fetched.indices.dtype),
         which[:count],
-        which[count:],
+        second_rows,
         places[:count],
         places[count:],
-        columns,
+        tuple(columns),
         tuple(
             column if is_uniform else near.halo.fetch(column, known)
             for column, is_uniform in zip(constants, uniform, strict=True)
         ),
     )
+
+
+def _fetched(
+    near: Neighbourhoods, offsets: Array, edges: Sequence[Array], distinct: Array
+) -> tuple[NeighbourRows, list[Array]]:
+    """Return the rows of vertices and their edge attributes, read from their owners; collective."""
+    indices = near.rows.indices
+    rows = near.fetch(NeighbourRows(offsets, indices), distinct).rows
+    columns = [
+        near.fetch(NeighbourRows(offsets, indices, one), distinct).rows.values for one in edges
+    ]
+    return rows, columns

@@ -297,7 +297,8 @@ class ProgramPart(Part):
             return self.xp.zeros(1 if self.on_device and not self.arcs else 0, kind)
         values = self.arc_values(column, order)
         # Kernels on the GPU cast what they read; a narrower column moves fewer bytes.
-        cast = not self.on_device or values.dtype.itemsize > kind.itemsize
+        wider = values.dtype.itemsize > kind.itemsize
+        cast = not self.on_device or (wider and not self.laid.arcs_on_host)
         return values.astype(kind, copy=False) if cast else values
 
     def _constant(self, column: Array) -> Array:

@@ -8,7 +8,6 @@ numbers of owned vertices and ghosts together.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from copy import copy
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Self
 
@@ -363,7 +362,7 @@ class ShardGraph(GraphView[Any]):
         shard.kept = {name: self.kept[name] for name in same if name in self.kept}
         shard._orders = {}
         shard._all_arcs = total(self.comm, arcs.number_of_arcs)
-        shard._vertices = copy(self._vertices)
+        shard._vertices = self._vertices.join(self.comm)
         shard._vertices.align_to(shard)
         return shard
 

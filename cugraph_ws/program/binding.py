@@ -24,7 +24,6 @@ from cugraph_ws.graph.view import ExampleArc, Examples, GraphView
 from cugraph_ws.program.analysis import fields_of_vertex_numbers, is_never_nan
 from cugraph_ws.program.budget import OutOfSteps
 from cugraph_ws.program.codegen import Types
-from cugraph_ws.program.combines import lowered
 from cugraph_ws.program.declarations import (
     Constant,
     Distribution,
@@ -42,6 +41,7 @@ from cugraph_ws.program.declarations import (
 from cugraph_ws.program.inference import CompileError, Inference, infer, infer_messages
 from cugraph_ws.program.infinity import STORED, Kinds, saturated
 from cugraph_ws.program.jumps import jump_kind
+from cugraph_ws.program.lowering import lowered
 from cugraph_ws.program.no_message import only_messages, with_messages
 from cugraph_ws.program.order import (
     Facts,

@@ -367,14 +367,17 @@ def message_text(program: VertexProgram, types_: Types, access: Access) -> str:
     if "lift" not in program.sources:
         return message_result(types_, call)
     lines = [f"    sent = {call}"]
-    end = None if program.fold is None else program.fold.end
-    if end is not None:
-        beyond = f"edges[{len(types_.edges) + len(program.edge_state)}]"  # `Executor` reads it
-        sent, when = ("sent[1]", "sent[0] and ") if program.flagged else ("sent", "")
-        lines += [
-            f"    if {when}({sent} < 0 or {sent} >= {end}):",
-            f"        {access.note(beyond, f'np.int64({sent})')}",
-        ]
+    folds = () if program.fold is None else program.fold.folds
+    is_row = program.flagged or len(folds) > 1
+    when = "sent[0] and " if program.flagged else ""
+    beyond = f"edges[{len(types_.edges) + len(program.edge_state)}]"  # `Executor` reads it
+    for place, fold in enumerate(folds):
+        sent = f"sent[{place + program.flagged}]" if is_row else "sent"
+        if fold.end is not None:
+            lines += [
+                f"    if {when}({sent} < 0 or {sent} >= {fold.end}):",
+                f"        {access.note(beyond, f'np.int64({sent})')}",
+            ]
     return "\n".join([*lines, message_result(types_, "user_lift(sent)")])
 
 

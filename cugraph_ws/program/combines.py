@@ -1,8 +1,8 @@
 """Combines that a program names instead of defining: histogram, top, bitset and first_by.
 
-Each is a fold of tuples.  When a program is bound, and the types of its messages are known, the fold
-is written out as a user-defined `combine` with its `identity`.  If it combines messages in another
-form than `compute` returns, a function `lift` converts each message.
+Each is a fold of tuples, which binding writes out as a user-defined `combine` with its `identity`
+(`lowering.py`).  If it combines messages in another form than `compute` returns, a function `lift`
+converts each message.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from keyword import iskeyword
 from typing import TYPE_CHECKING, Any
 
@@ -18,13 +18,11 @@ import numpy as np
 
 from cugraph_ws.arguments import check_count, shown
 from cugraph_ws.errors import InputError, ProgramError
-from cugraph_ws.program.snapshot import Memory
-from cugraph_ws.program.source import FunctionSource
 
 if TYPE_CHECKING:
     from cugraph_ws.program.vertex_program import VertexProgram
 
-__all__ = ["WORD", "Fold", "bitset", "first_by", "histogram", "lowered", "out_of_range", "top"]
+__all__ = ["WORD", "Fold", "bitset", "first_by", "histogram", "out_of_range", "returned_row", "top"]
 
 MOST_BINS = 32  # as many as a GPU thread can hold
 MOST_RANKED = 32
@@ -46,9 +44,19 @@ class Fold(ABC):
         """Return why messages of these types cannot be combined; None if they can."""
 
     @property
+    def takes_number(self) -> bool:
+        """Whether it combines messages that are numbers, so that it can fold one part of a tuple."""
+        return True
+
+    @property
     def end(self) -> int | None:
         """Messages must be at least 0 and below this integer; None if any number is valid."""
         return None
+
+    @property
+    def folds(self) -> tuple[Fold, ...]:
+        """The fold of each part of a message; one that combines whole messages, itself."""
+        return (self,)
 
     @abstractmethod
     def identity(self, kinds: Sequence[str]) -> Any:
@@ -61,6 +69,12 @@ class Fold(ABC):
     @abstractmethod
     def combine(self, kinds: Sequence[str]) -> list[str]:
         """Write the body of `combine(first, second)`."""
+
+    def combined_kinds(self, kinds: Sequence[str]) -> list[str]:
+        """Return the types of the numbers that `identity` has, if messages have types `kinds`."""
+        identity = self.identity(kinds)
+        numbers = identity if isinstance(identity, tuple) else (identity,)
+        return ["int64" if isinstance(number, int) else kinds[0] for number in numbers]
 
 
 @dataclass(frozen=True, repr=False)
@@ -83,10 +97,10 @@ class Histogram(Fold):
         return (0,) * self.bins
 
     def lift(self, kinds: Sequence[str]) -> list[str]:
-        return [_returned([f"1 if message == {place} else 0" for place in range(self.bins)])]
+        return [returned_row([f"1 if message == {place} else 0" for place in range(self.bins)])]
 
     def combine(self, kinds: Sequence[str]) -> list[str]:
-        return [_returned([f"first[{place}] + second[{place}]" for place in range(self.bins)])]
+        return [returned_row([f"first[{place}] + second[{place}]" for place in range(self.bins)])]
 
 
 @dataclass(frozen=True, repr=False)
@@ -112,7 +126,7 @@ class Top(Fold):
         rational = kinds[0].startswith("float")
         least = f"np.{kinds[0]}({'-np.inf' if rational else np.iinfo(kinds[0]).min})"
         first = f"message if message == message else {least}" if rational else "message"  # no NaN
-        return [_returned([first, *[least] * (self.length - 1)])]
+        return [returned_row([first, *[least] * (self.length - 1)])]
 
     def combine(self, kinds: Sequence[str]) -> list[str]:
         # Batcher's bitonic merge of two descending rows, which are thought to be longer by least values:
@@ -129,7 +143,7 @@ class Top(Fold):
                 pair = f"r{low}, r{low + half}"
                 lines.append(f"{pair} = max({pair}), min({pair})")
             half //= 2
-        return [*lines, _returned([f"r{place}" for place in range(self.length)])]
+        return [*lines, returned_row([f"r{place}" for place in range(self.length)])]
 
 
 @dataclass(frozen=True, repr=False)
@@ -160,13 +174,13 @@ class Bitset(Fold):
         parts = [
             f"1 << (place - {low}) if {low} <= place < {high} else 0" for low, high in self.words
         ]
-        return ["place = int(message)", _returned(parts, single=True)]
+        return ["place = int(message)", returned_row(parts, single=True)]
 
     def combine(self, kinds: Sequence[str]) -> list[str]:
         if len(self.words) == 1:
             return ["return first | second"]
         return [
-            _returned([f"first[{place}] | second[{place}]" for place in range(len(self.words))])
+            returned_row([f"first[{place}] | second[{place}]" for place in range(len(self.words))])
         ]
 
 
@@ -181,6 +195,10 @@ class FirstBy(Fold):
         if not self.names:
             return f"ws.first_by({self.field})"
         return f"ws.first_by({self.names[self.field]!r}, names={self.names!r})"
+
+    @property
+    def takes_number(self) -> bool:
+        return False
 
     @property
     def fields(self) -> tuple[str, ...]:
@@ -338,57 +356,11 @@ def first_by(field: int | str, names: Sequence[str] = ()) -> Any:
     return FirstBy(int(field), names)
 
 
-def lowered(program: VertexProgram, kinds: Sequence[str], *, is_tuple: bool) -> VertexProgram:
-    """Return a program whose fold is written out as a user-defined combine with its identity.
-
-    Parameters
-    ----------
-    program : VertexProgram
-        Has a `fold`.
-    kinds : sequence of str
-        NumPy type names of what `compute` returns.
-    is_tuple : bool
-        Whether that is a tuple.
-
-    Returns
-    -------
-    VertexProgram
-        With the functions `combine` and, for some folds, `lift`.
-
-    Raises
-    ------
-    ProgramError
-        If messages of these types cannot be combined by the fold.
-    """
-    fold = program.fold
-    assert fold is not None
-    compute = program.sources["compute"]
-    why = fold.why_not(kinds, is_tuple=is_tuple)
-    if why is not None:
-        raise ProgramError(f"{program.name}.compute ({compute.location}): {why}")
-    functions, sources = dict(program.functions), dict(program.sources)
-    written = {
-        "combine": (("first", "second"), fold.combine(kinds)),
-        "lift": (("message",), fold.lift(kinds)),
-    }
-    for name, (parameters, body) in written.items():
-        if body:
-            lines = [
-                f"def user_{name}({', '.join(parameters)}):",
-                *[f"    {line}" for line in body],
-            ]
-            text = "\n".join(lines)
-            space: dict[str, Any] = {"np": np}
-            exec(compile(text, f"<{fold!r}>", "exec"), space)  # noqa: S102 - our own text
-            functions[name] = space[f"user_{name}"]
-            sources[name] = FunctionSource(text, parameters, {}, compute.location)
-    return replace(
-        program,
-        identity=fold.identity(kinds),
-        functions=functions,
-        sources=sources,
-        memory=Memory(),
-    )
+def returned_row(parts: Sequence[str], *, single: bool = False) -> str:
+    """Write a return statement of a tuple, or of its number if `single` and there is only one."""
+    if single and len(parts) == 1:
+        return f"return {parts[0]}"
+    return "return (" + "".join(f"{part}, " for part in parts) + ")"
 
 
 def out_of_range(program: VertexProgram, message: int) -> ProgramError:
@@ -397,7 +369,7 @@ def out_of_range(program: VertexProgram, message: int) -> ProgramError:
     Parameters
     ----------
     program : VertexProgram
-        Its fold has an `end`.
+        Its fold, or that of a part of its messages, has an `end`.
     message : int
 
     Returns
@@ -406,10 +378,14 @@ def out_of_range(program: VertexProgram, message: int) -> ProgramError:
     """
     fold = program.fold
     assert fold is not None
-    assert fold.end is not None
+    takes = [
+        f"{one!r} takes 0 to {one.end - 1}"
+        for one in fold.folds
+        if one.end is not None and not 0 <= message < one.end
+    ]
     return ProgramError(
-        f"{program.name}.compute ({program.sources['compute'].location}): returns {message}, but {fold!r} "
-        f"takes 0 to {fold.end - 1}; keep it in that range"
+        f"{program.name}.compute ({program.sources['compute'].location}): returns {message}, but {' and '.join(takes)}; "
+        "keep it in that range"
     )
 
 
@@ -426,10 +402,3 @@ def _why_no_integer(fold: Fold, does: str, kinds: Sequence[str], *, is_tuple: bo
         return None
     returned = "a tuple" if is_tuple else f"a {kinds[0]}"
     return f"returns {returned}, but {fold!r} {does} integers; return a whole number (`//`, int())"
-
-
-def _returned(parts: Sequence[str], *, single: bool = False) -> str:
-    """Write a return statement of a tuple, or of its number if `single` and there is only one."""
-    if single and len(parts) == 1:
-        return f"return {parts[0]}"
-    return "return (" + "".join(f"{part}, " for part in parts) + ")"

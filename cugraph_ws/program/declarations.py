@@ -36,6 +36,8 @@ __all__ = [
     "Floating",
     "Jump",
     "Like",
+    "Neighbours",
+    "Parallel",
     "Parameter",
     "Predecessor",
     "ScalarType",
@@ -148,6 +150,12 @@ class State:
     on_gpu: ScalarType | None = None
 
 
+# Which common neighbours a pair of vertices has, in edge programs: all, those that both lead to, those that lead
+# to both, those on a path from the first to the second
+Neighbours = Literal["any", "out", "in", "through"]
+Parallel = Literal["sum", "min", "max", "first"]  # the value of several edges between two vertices
+
+
 @dataclass(frozen=True)
 class Edge:
     """An edge attribute.
@@ -160,11 +168,14 @@ class Edge:
         Value of all edges if there is no such column; None if the column is required.
     least : float or None
         Minimum valid value.
+    parallel : {"sum", "min", "max", "first"} or None
+        In an edge program, the value of several edges between two vertices; None for the default, their sum.
     """
 
     type: ScalarType | Floating | None = None
     default: float | None = None
     least: float | None = None
+    parallel: Parallel | None = None
 
     def seen(self, stored: str) -> str:
         """Return the NumPy name of the type that the program sees, given that of the column."""
@@ -405,6 +416,7 @@ def edge(
     type: Scalar | Floating | None = None,  # noqa: A002 - reads as the user's word
     default: float | None = None,
     least: float | None = None,
+    parallel: Parallel | None = None,
 ) -> Any:
     """Declare an edge attribute.
 
@@ -418,13 +430,16 @@ def edge(
         is required.
     least : float, optional
         Minimum valid value; a graph with a smaller one is refused.
+    parallel : {"sum", "min", "max", "first"}, optional
+        For edge programs: the value of several edges between two vertices, by default their sum; "first" is that
+        of the first in the order of the frame.  Vertex programs and walks see every edge.
 
     Returns
     -------
     Edge
         The declaration.
     """
-    return Edge(type, default, least)
+    return Edge(type, default, least, parallel)
 
 
 def edge_state(type: Scalar, default: float = 0) -> Any:  # noqa: A002 - reads as the user's word

@@ -13,6 +13,7 @@ import numpy as np
 
 from cugraph_ws.arguments import check_count, check_number, is_number, shown
 from cugraph_ws.errors import InputError, ProgramError
+from cugraph_ws.program.by_part import by_part
 from cugraph_ws.program.combines import Fold
 from cugraph_ws.program.declarations import (
     Constant,
@@ -43,6 +44,7 @@ from cugraph_ws.program.vector_program import VectorProgram, vectors_among
 from cugraph_ws.program.vertex_program import BUILT_IN_PARAMETERS, FUNCTIONS, Norm, VertexProgram
 
 __all__ = [
+    "CLASS_SETTINGS",
     "CONSTANTS",
     "aggregate",
     "any_message",
@@ -179,7 +181,9 @@ def vertex_program(cls: type | None = None) -> VertexProgram:
         - ``compute(src, dst, edge, p)``: the message along an edge; `dst` is the destination, with
           its state after the previous superstep;
         - ``combine``: `sum`, `min`, `max`, `any`, `ws.histogram(k)`, `ws.top(k)`, `ws.bitset(k)`,
-          `ws.first_by(field)`, `ws.mode()`, or a function of two messages with `identity`;
+          `ws.first_by(field)`, `ws.mode()`, a function of two messages with `identity`, or, for messages
+          that are tuples, a tuple of `sum`, `min`, `max`, `any` (of flags), `ws.histogram(k)`, `ws.top(k)` and
+          `ws.bitset(k)`: a fold for each part;
         - ``apply(old, gathered, p)``: the state after the superstep;
         - ``active(old, new, p)``: whether the vertex is active after the superstep, so that its
           out-neighbours read its change (by default: whether any field changed).
@@ -268,6 +272,8 @@ def vertex_program(cls: type | None = None) -> VertexProgram:
         for key in CLASS_SETTINGS
         if key in cls.__dict__ and key not in declared
     }
+    if isinstance(settings.get("combine"), (tuple, list)):
+        settings["combine"] = by_part(name, settings["combine"])
     combine, identity = _combine(name, settings, functions)
     predecessors = [key for key, value in declared.items() if isinstance(value, Predecessor)]
     program = (VectorProgram if vectors_among(name, declared) else VertexProgram)(
@@ -309,6 +315,7 @@ def vertex_program(cls: type | None = None) -> VertexProgram:
     _check_draws(program)
     _check_target(program)
     _check_edge_state(program)
+    _check_parallel(program)
     given = {**declared, **({SEED: program.parameters[SEED]} if program.draws else {})}
     program.__doc__ = help_of(name, program.doc, given, state=program.state)
     return program
@@ -710,6 +717,16 @@ def _check_draws(program: VertexProgram) -> None:
         if getattr(program, name):
             raise ProgramError(
                 f"{program.name} draws random numbers, which depend on the superstep; leave out {name}"
+            )
+
+
+def _check_parallel(program: VertexProgram) -> None:
+    """Refuse folds of parallel edges, each of which a vertex program sees."""
+    for key, attribute in program.edges.items():
+        if attribute.parallel is not None:
+            raise ProgramError(
+                f"{program.name}.{key}: parallel={attribute.parallel!r} is for edge programs, and a vertex program "
+                "sees every edge; leave it out"
             )
 
 

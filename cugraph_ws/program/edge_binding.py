@@ -105,6 +105,7 @@ def bind_edges(
     arguments = by_own_names(program, arguments)
     refuse_unknown(program, arguments)
     columns, _, _ = edge_columns(program, graph)
+    _refuse_first(program, graph)
     state = tuple(declared.type.name for declared in program.state.values())  # type: ignore[union-attr]
     check_edge_values(program, graph, columns, state)
     xp = array_module(on_device)
@@ -170,3 +171,13 @@ def bind_edges(
     return BoundEdgeProgram(
         program, types, tuple(map(str, columns)), constants, (*values, everyone)
     )
+
+
+def _refuse_first(program: EdgeProgram, graph: GraphView) -> None:
+    """Refuse the first of edges that may go in both directions."""
+    if "first" in program.parallel and graph.directed and program.neighbours == "any":
+        name = [*program.edges][program.parallel.index("first")]
+        raise ProgramError(
+            f"{program.name}.{name}: edges in both directions between two vertices have no first one; declare "
+            'neighbours = "out", or parallel="min"'
+        )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Collection
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_args
 
 from cugraph_ws.arguments import shown
 from cugraph_ws.errors import ProgramError
@@ -18,6 +18,8 @@ from cugraph_ws.program.declarations import (
     Floating,
     Jump,
     Like,
+    Neighbours,
+    Parallel,
     Parameter,
     Predecessor,
     State,
@@ -42,7 +44,8 @@ from cugraph_ws.program.vertex_program import check_arguments
 
 __all__ = ["FUNCTIONS", "EdgeProgram", "edge_program"]
 
-SETTINGS = ("combine", "identity")
+SETTINGS = ("combine", "identity", "neighbours")
+DIRECTIONS = get_args(Neighbours)
 # The arguments that each function may take, by name and in any order.
 FUNCTIONS = {
     "common": ("w", "u", "v", "uw", "vw", "p"),
@@ -69,6 +72,8 @@ class EdgeProgram(Snapshot):
         "sum", "min", "max", "any" or "custom".
     identity : Any
         Identity of `combine`, for a custom one.
+    neighbours : {"any", "out", "in", "through"}
+        Which common neighbours there are, and which edges between two vertices count.
     functions : dict
         The user's functions, for plain Python and for compilation.
     sources : dict
@@ -87,6 +92,7 @@ class EdgeProgram(Snapshot):
     parameters: dict[str, Parameter | VertexParameter]
     combine: str
     identity: Any
+    neighbours: Neighbours
     functions: dict[str, Any]
     sources: dict[str, FunctionSource] = field(default_factory=dict)
     memory: Memory = field(default_factory=Memory, repr=False)
@@ -110,6 +116,11 @@ class EdgeProgram(Snapshot):
     def edge_fields(self) -> tuple[str, ...]:
         """Names of the fields of an edge in the program's functions."""
         return tuple(self.edges)
+
+    @property
+    def parallel(self) -> tuple[Parallel, ...]:
+        """For each edge attribute, the value of several edges between two vertices."""
+        return tuple(declared.parallel or "sum" for declared in self.edges.values())
 
     @property
     def counts(self) -> bool:
@@ -161,6 +172,8 @@ def edge_program(cls: type | None = None) -> EdgeProgram:
         - ``common(w, u, v, uw, vw, p)``: the message of a common neighbour `w` of `u` and `v`;
           `uw` and `vw` have the edge attributes between `u` and `w`, and between `v` and `w`;
         - ``combine``: `sum`, `min`, `max`, `any`, or a function of two messages with `identity`;
+        - ``neighbours``, if directions matter: "out" for common neighbours to which both lead, "in" for
+          those that lead to both, "through" for those on a path from `u` to `v`;
         - ``value(u, v, edge, common, p)``: the values of the pair, from the combined messages
           `common`; `edge` has the edge attributes between `u` and `v`.
 
@@ -171,8 +184,15 @@ def edge_program(cls: type | None = None) -> EdgeProgram:
     -----
     Neighbours are distinct: the direction of edges does not matter, parallel edges and edges in
     both directions count once, and self-loops do not count.  An edge attribute is the sum over all
-    edges between two vertices, as float64; 0 if there are none.  `ws.neighbour_count` is the number
-    of distinct neighbours.
+    edges between two vertices, as float64; 0 if there are none.  `ws.edge(parallel=)` may take the
+    least, the greatest or the first value instead.  `ws.neighbour_count` is the number of distinct
+    neighbours.
+
+    With `neighbours`, in a directed graph only edges of that direction count, also for attributes and
+    for `ws.neighbour_count`: with "out" those that lead out of the pair's vertices, with "in" those into
+    them.  With "through", `uw` is of the edges from `u` to `w`, `vw` of those from `w` to `v`, `edge` of
+    those from `u` to `v`, and `ws.neighbour_count` counts out-neighbours.  The pairs are then by default
+    (u, v) for each edge from u to v, with "in" for each edge from v to u.
 
     Without common neighbours, `common` is the identity of `combine`: 0 for `sum`; for `min` inf,
     the greatest int64, or True; for `max` -inf, the smallest int64, or False; for `any` 0 or
@@ -224,6 +244,11 @@ def edge_program(cls: type | None = None) -> EdgeProgram:
             f"{name}.combine is {settings['combine']!r}, which is for vertex programs; set it to sum, "
             "min, max, any, or define combine(a, b)"
         )
+    neighbours = settings.pop("neighbours", "any")
+    if neighbours not in DIRECTIONS:
+        raise ProgramError(
+            f"{name}.neighbours is {shown(neighbours)}; set it to {', '.join(map(repr, DIRECTIONS))}"
+        )
     combine, identity = recognised_combine(name, settings, functions)
     program = EdgeProgram(
         name=name,
@@ -234,6 +259,7 @@ def edge_program(cls: type | None = None) -> EdgeProgram:
         parameters=of_kind(declared, Parameter, VertexParameter),
         combine=combine,
         identity=identity,
+        neighbours=neighbours,
         functions=functions,
     )
     program.read_sources()
@@ -266,6 +292,11 @@ def _check_declarations(name: str, declared: dict[str, Any]) -> None:
             raise ProgramError(
                 f"{name}.{key} has a default; an edge program adds up the values of the edges between "
                 "two vertices, which the graph must have: leave the default out"
+            )
+        if isinstance(value, Edge) and value.parallel not in (None, *get_args(Parallel)):
+            raise ProgramError(
+                f"{name}.{key}: parallel={shown(value.parallel)} is not known; choose "
+                f"{', '.join(map(repr, get_args(Parallel)))}"
             )
         type_ = value.type if isinstance(value, Edge) else None
         if type_ is not None and not isinstance(type_, Floating) and type_.name != "float64":

@@ -21,6 +21,8 @@ from typing import Any
 import numpy as np
 
 from cugraph_ws.errors import ProgramError
+from cugraph_ws.program.by_part import Basic, ByPart
+from cugraph_ws.program.combines import Fold
 from cugraph_ws.program.declarations import Jump, ScalarType
 from cugraph_ws.program.snapshot import Memory
 from cugraph_ws.program.source import FunctionSource, plain_function
@@ -270,7 +272,7 @@ class _Program:
         self.given["messages"] = _Value("list", parts=(("0", message),))
         gathered = message
         if program.fold is not None:
-            gathered = self.folded(parts)
+            gathered = self.folded(program.fold, parts)
         elif program.listing is not None and program.listing.kind == "list":
             gathered = self.rewrite("gather_list")
         elif program.listing is not None:
@@ -301,16 +303,25 @@ class _Program:
             message = combined
         return message
 
-    def folded(self, parts: list[_Value]) -> _Value:
+    def folded(self, fold: Fold, parts: Sequence[_Value]) -> _Value:
         """Return what is known of the result of a combine that has a name."""
-        fold = self.program.fold
-        assert fold is not None
+        if isinstance(fold, ByPart):
+            return _tuple(
+                [self.folded(one, [part]) for one, part in zip(fold.folds, parts, strict=False)]
+            )
+        if isinstance(fold, Basic):
+            if fold.name == "sum" and parts[0].infinite:
+                raise ProgramError(
+                    f"{self.program.name}.compute ({self.program.sources['compute'].location}): the part that is "
+                    "summed is an integer that may be infinite; make it a float, or send 0 where it is infinite"
+                )
+            return INT if fold.name == "sum" and parts[0] == BOOL else parts[0]
         if fold.fields:
             return _record(dict(zip(fold.fields, parts, strict=False)))
         if len(parts) > 1:
             return _tuple(parts)
         length = getattr(fold, "length", None)  # of ws.top
-        return OTHER if length is None else _tuple(parts * length)
+        return OTHER if length is None else _tuple([*parts] * length)
 
     def rewrite(
         self, name: str, wanted: _Value | None = None, arguments: Sequence[_Value] | None = None

@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 import copy
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -19,10 +19,16 @@ import numpy as np
 
 from cugraph_ws.errors import ProgramError
 from cugraph_ws.program.inference import Inference
-from cugraph_ws.program.infinity import plain_functions
 from cugraph_ws.program.order import keeps_at_identity
+from cugraph_ws.program.rewriting import (
+    function_of,
+    prepend,
+    read_gathered_from,
+    rewritten,
+    statements,
+)
 from cugraph_ws.program.snapshot import Memory
-from cugraph_ws.program.source import NO_MESSAGE, FunctionSource, plain_function
+from cugraph_ws.program.source import NO_MESSAGE, FunctionSource
 from cugraph_ws.program.vertex_program import VertexProgram
 from cugraph_ws.runtime.parsing import parse
 
@@ -40,9 +46,9 @@ def only_messages(program: VertexProgram) -> VertexProgram:
     """
 
     def raised(node: ast.FunctionDef) -> None:
-        _replace_returns(node, lambda value: [ast.Return(value)], _statements("raise ValueError"))
+        _replace_returns(node, lambda value: [ast.Return(value)], statements("raise ValueError"))
 
-    return _rewritten(program, {"compute": raised})
+    return rewritten(program, {"compute": raised})
 
 
 def with_messages(program: VertexProgram, types: Inference) -> VertexProgram:
@@ -77,10 +83,10 @@ def with_messages(program: VertexProgram, types: Inference) -> VertexProgram:
         identity = _row(_identity(program, kinds), kinds, several=several)
 
         def sends(node: ast.FunctionDef) -> None:
-            absent = _statements(f"return {identity}")
+            absent = statements(f"return {identity}")
             _replace_returns(node, lambda value: [ast.Return(value)], absent)
 
-        return _rewritten(program, {"compute": sends})
+        return rewritten(program, {"compute": sends})
     needs = {"asynchronous = True": program.asynchronous, "a predecessor": program.predecessor}
     for declared, is_declared in needs.items():
         if is_declared:
@@ -103,7 +109,7 @@ def _flagged(
     kinds = ["int64" if kind == "bool" and sums else kind for kind in kinds]
     lifted = "lift" in program.sources
     identity = _identity(program, kinds)
-    nothing = (0,) if lifted else identity
+    nothing = (0,) * len(kinds) if lifted else identity
     absent = ", ".join(map(_number, nothing, kinds))
     parts = []
     for place, kind in enumerate(kinds):
@@ -115,9 +121,9 @@ def _flagged(
     def sends(node: ast.FunctionDef) -> None:
         def sent(value: ast.expr) -> list[ast.stmt]:
             assigned = ast.Assign([ast.Name(SENT, ast.Store())], value)
-            return [assigned, *_statements(f"return (True, {', '.join(parts)})")]
+            return [assigned, *statements(f"return (True, {', '.join(parts)})")]
 
-        _replace_returns(node, sent, _statements(f"return (False, {absent})"))
+        _replace_returns(node, sent, statements(f"return (False, {absent})"))
 
     is_row = isinstance(program.identity, tuple) if program.combine == "custom" else several
     gathered = _parts("gathered", len(identity), several=is_row)
@@ -125,29 +131,29 @@ def _flagged(
     old = ", ".join(f"old.{field}" for field in program.state)
 
     def applies(node: ast.FunctionDef) -> None:
-        node.body = [_Received(names).visit(statement) for statement in node.body]
+        read_gathered_from(node, RECEIVED, names)
         kept = f"if not gathered[0]:\n    return {f'({old})' if len(program.state) > 1 else old}\n"
-        _prepend(node, f"{kept if quiet else ''}{RECEIVED} = {gathered}", ("old", "gathered"))
+        prepend(node, f"{kept if quiet else ''}{RECEIVED} = {gathered}", ("old", "gathered"))
 
     def is_active(node: ast.FunctionDef) -> None:
         same = [
             f"(old.{field} == new.{field} or (old.{field} != old.{field} and new.{field} != new.{field}))"
             for field in program.state
         ]
-        _prepend(node, f"if {' and '.join(same)}:\n    return False", ("old", "new"))
+        prepend(node, f"if {' and '.join(same)}:\n    return False", ("old", "new"))
 
     changes: dict[str, Callable[[ast.FunctionDef], None]] = {"compute": sends, "apply": applies}
     if quiet and "active" in program.sources:
         changes["active"] = is_active
-    changed = _rewritten(program, changes)
+    changed = rewritten(program, changes)
     written = {"combine": _combine_text(program, len(identity), is_row=is_row, kinds=kinds)}
     if lifted:
-        written["lift"] = _lift_text(program, identity, kinds[0], is_row=is_row)
+        written["lift"] = _lift_text(program, identity, kinds, is_row=is_row, several=several)
     functions, sources = dict(changed.functions), dict(changed.sources)
     for name, text in written.items():
         parameters = ("first", "second") if name == "combine" else ("message",)
         sources[name] = FunctionSource(text, parameters, {}, program.sources["compute"].location)
-        functions[name] = _function_of(sources[name], program)
+        functions[name] = function_of(sources[name], program)
     return replace(
         changed, combine="custom", identity=(False, *identity), functions=functions, sources=sources,
         contributors="all" if program.all_send else "active", fold=None if names else program.fold,
@@ -156,16 +162,22 @@ def _flagged(
 
 
 def _lift_text(
-    program: VertexProgram, identity: tuple[Any, ...], kind: str, *, is_row: bool
+    program: VertexProgram,
+    identity: tuple[Any, ...],
+    kinds: Sequence[str],
+    *,
+    is_row: bool,
+    several: bool,
 ) -> str:
-    """Write the function that converts a number of type `kind`, after a flag, to a message after one."""
-    kinds = ["int64" if isinstance(value, int) else kind for value in identity]
-    absent = ", ".join(map(_number, identity, kinds))
+    """Write the function that converts a message of types `kinds`, after a flag, to one that is combined."""
+    assert program.fold is not None
+    absent = ", ".join(map(_number, identity, program.fold.combined_kinds(kinds)))
     parts = ", ".join(_places("parts", len(identity), is_row=is_row))
+    message = _parts("message", len(kinds), several=several)
     return (
         f"{_renamed(program.sources['lift'], 'lift')}\n\ndef user_lift(message):\n"
         f"    if not message[0]:\n        return (False, {absent})\n"
-        f"    parts = user_lift_of_message(message[1])\n    return (True, {parts})"
+        f"    parts = user_lift_of_message({message})\n    return (True, {parts})"
     )
 
 
@@ -242,36 +254,6 @@ def _parts(name: str, length: int, *, several: bool) -> str:
     return f"({', '.join(parts)},)" if several else parts[0]
 
 
-class _Received(ast.NodeTransformer):
-    """Reads what was gathered from a variable, and its named parts by their places."""
-
-    def __init__(self, names: Sequence[str]) -> None:
-        self.names = names
-
-    def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
-        self.generic_visit(node)
-        if isinstance(node.value, ast.Name) and node.value.id == RECEIVED:
-            place = ast.Constant(self.names.index(node.attr))
-            return ast.copy_location(ast.Subscript(node.value, place, node.ctx), node)
-        return node
-
-    def visit_Name(self, node: ast.Name) -> ast.expr:
-        return (
-            ast.copy_location(ast.Name(RECEIVED, node.ctx), node) if node.id == "gathered" else node
-        )
-
-
-def _statements(text: str) -> list[ast.stmt]:
-    return ast.parse(text).body
-
-
-def _prepend(node: ast.FunctionDef, text: str, needed: Collection[str]) -> None:
-    """Write statements before a function's own, with the arguments that they need."""
-    named = {argument.arg for argument in node.args.args}
-    node.args.args += [ast.arg(name) for name in needed if name not in named]
-    node.body = [*_statements(text), *node.body]
-
-
 def _replace_returns(
     node: ast.FunctionDef, sent: Callable[[ast.expr], list[ast.stmt]], absent: list[ast.stmt]
 ) -> None:
@@ -295,47 +277,6 @@ def _replace_returns(
             return statements
 
     Returns().visit(node)
-
-
-def _rewritten(
-    program: VertexProgram, changes: Mapping[str, Callable[[ast.FunctionDef], None]]
-) -> VertexProgram:
-    """Return a program of which each of some functions was changed."""
-    functions, sources = dict(program.functions), dict(program.sources)
-    for name, change in changes.items():
-        source = sources[name]
-        definitions = list(source.definitions) or [
-            (f"<{program.name}>", node)
-            for node in parse(source.text).body
-            if isinstance(node, ast.FunctionDef)
-        ]
-        file, node = definitions[-1]
-        node = copy.deepcopy(node)
-        change(node)
-        for part in ast.walk(node):
-            if "lineno" in part._attributes and not hasattr(part, "lineno"):
-                ast.copy_location(part, node)
-        definitions[-1] = (file, ast.fix_missing_locations(node))
-        before = parse(source.text).body[:-1]  # helpers
-        sources[name] = replace(
-            source,
-            text="\n\n".join(map(ast.unparse, [*before, node])),
-            parameters=tuple(argument.arg for argument in node.args.args),
-            definitions=tuple(definitions),
-        )
-        functions[name] = _function_of(sources[name], program)
-    return replace(program, functions=functions, sources=sources, memory=Memory())
-
-
-def _function_of(source: FunctionSource, program: VertexProgram) -> Callable[..., Any]:
-    """Compile a function as plain Python for trials, in the module of the program's."""
-    owner, module = program.name, program.functions["apply"].__module__
-    definitions = source.definitions or tuple(
-        (f"<{owner}>", node)
-        for node in parse(source.text).body
-        if isinstance(node, ast.FunctionDef)
-    )
-    return plain_function(definitions, **plain_functions(owner), __name__=module)
 
 
 def _renamed(source: FunctionSource, name: str) -> str:

@@ -133,6 +133,8 @@ class VertexProgram(Snapshot):
         Whether a message begins with whether it was sent; see `cugraph_ws.program.no_message`.
     aggregate_folds : tuple of str
         What each aggregate is over all vertices: "sum", "max", "min" or "any".
+    reads_edges : bool
+        False of one whose messages change nothing; see `cugraph_ws.program.vertex_step`.
     """
 
     name: str
@@ -165,6 +167,7 @@ class VertexProgram(Snapshot):
     for_integers: VertexProgram | None = None
     flagged: bool = False
     aggregate_folds: tuple[str, ...] = ()
+    reads_edges: bool = True
 
     def read_sources(self) -> None:
         """Read and check the source of every function."""
@@ -226,7 +229,7 @@ class VertexProgram(Snapshot):
     @property
     def notes_errors(self) -> bool:
         """Whether supersteps record messages or indices out of range, behind the arrays of edges."""
-        ranged = self.fold is not None and self.fold.end is not None
+        ranged = self.fold is not None and any(one.end is not None for one in self.fold.folds)
         return ranged or (self.listing is not None and self.listing.kind == "list")
 
     @property

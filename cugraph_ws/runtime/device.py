@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import ctypes
 import importlib
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property, lru_cache
 from typing import Any, Protocol
@@ -26,6 +27,7 @@ from cugraph_ws.runtime.pools import SharedPool, kept_at_most, kept_by_rmm, shar
 from cugraph_ws.runtime.signature import Kind, Marshalled, Parameters, marshal
 
 __all__ = [
+    "Buffers",
     "CudaDevice",
     "Device",
     "KernelModule",
@@ -33,6 +35,7 @@ __all__ = [
     "device",
     "has_device",
     "installed",
+    "wrapped_by",
 ]
 
 BLOCKS_A_MULTIPROCESSOR = 16  # most blocks of a grid-stride loop
@@ -48,6 +51,10 @@ class Prepared(Protocol):
 
     def change(self, place: int, value: int) -> None:
         """Replace the integer argument at index `place` for all later launches."""
+
+    @property
+    def resident_threads(self) -> int:
+        """How many threads of the launch a multiprocessor runs at once; 0 if unknown."""
 
 
 class KernelModule(Protocol):
@@ -79,6 +86,19 @@ class KernelModule(Protocol):
         """
 
 
+class Buffers(Protocol):
+    """Two buffers on the device that are filled in turn while kernels read the other."""
+
+    def fill(self, which: int, copies: Sequence[tuple[Any, Any]]) -> None:
+        """Queue copies (from, to) into buffer 0 or 1, after its last reader; later work waits for them.
+
+        Copies run beside queued kernels.
+        """
+
+    def read(self, which: int) -> None:
+        """Say that the kernels queued so far are the last readers of buffer 0 or 1 before it is filled."""
+
+
 class Device(Protocol):
     """The arrays and kernels of one device.
 
@@ -94,6 +114,10 @@ class Device(Protocol):
         Most bytes of dynamic shared memory of a block, besides 4 KiB of static shared memory.
     downloads : int
         Number of arrays copied by `to_host` so far.
+    bandwidth : float
+        Nominal bytes a second of its memory; NaN if unknown.
+    threads_at_once : int
+        Threads that a multiprocessor has room for.
     """
 
     xp: Any
@@ -101,12 +125,23 @@ class Device(Protocol):
     cache: int
     shared_memory: int
     downloads: int
+    bandwidth: float
+    threads_at_once: int
 
     def to_host(self, array: Any) -> np.ndarray[Any, Any]:
         """Copy an array to the host; waits for the work that computes it."""
 
     def pinned(self, count: int, dtype: Any) -> np.ndarray[Any, Any]:
         """Return an array in pinned host memory, for asynchronous copies."""
+
+    def addressable(self, count: int, dtype: Any) -> Any:
+        """Return an array of `xp` in pinned memory of the host, which kernels read and write in place."""
+
+    def moved(self, array: Any, places: int) -> Any:
+        """Return an array whose entry `places` is the first of the given one; no entry before may be read."""
+
+    def buffered(self) -> Buffers:
+        """Return what fills two buffers in turn while kernels read the other."""
 
     def copy_in(self, pinned: np.ndarray[Any, Any], array: Any) -> None:
         """Queue a copy from pinned host memory to the device; the host does not wait."""
@@ -193,6 +228,13 @@ class _Launch:
 
     def change(self, place: int, value: int) -> None:
         self._parameters.change(place, value)
+
+    @property
+    def resident_threads(self) -> int:
+        if self._function is None:
+            return 0
+        block = self._shape[1]
+        return block * self._function.resident_blocks(block, self._shared)
 
 
 def _most_threads(registers: int) -> int:
@@ -283,6 +325,29 @@ class _Kernels:
         )
 
 
+class _Buffers:
+    """Two buffers that a stream of its own fills; see `Buffers`."""
+
+    def __init__(self, xp: Any) -> None:
+        self._cuda = xp.cuda
+        self._stream = xp.cuda.Stream(non_blocking=True)
+        self._filled, self._read = (
+            [xp.cuda.Event(disable_timing=True) for _ in range(2)] for _ in range(2)
+        )
+
+    def fill(self, which: int, copies: Sequence[tuple[Any, Any]]) -> None:
+        """Queue copies into one buffer."""
+        self._stream.wait_event(self._read[which])  # an event that was never recorded is no wait
+        for source, target in copies:
+            target.data.copy_from_async(source.data, source.nbytes, self._stream)
+        self._filled[which].record(self._stream)
+        self._cuda.get_current_stream().wait_event(self._filled[which])
+
+    def read(self, which: int) -> None:
+        """Record the last readers of one buffer."""
+        self._read[which].record(self._cuda.get_current_stream())
+
+
 class CudaDevice:
     """The current GPU; see `Device`.
 
@@ -303,6 +368,7 @@ class CudaDevice:
         self.multiprocessors = gpu.multiprocessors
         self.cache = gpu.cache
         self.shared_memory = gpu.shared - DECLARED
+        self.bandwidth, self.threads_at_once = gpu.bandwidth or math.nan, gpu.threads
         self.downloads = 0
         self._modules: dict[str, _Kernels] = {}
         self._programs: dict[tuple[str, str, tuple[str, ...]], _Kernels] = {}
@@ -318,6 +384,30 @@ class CudaDevice:
         kind = np.dtype(dtype)
         memory = self.xp.cuda.alloc_pinned_memory(max(count * kind.itemsize, 1))
         return np.frombuffer(memory, kind, count)
+
+    def addressable(self, count: int, dtype: Any) -> Any:
+        """Return an array of CuPy in pinned memory of the host."""
+        cuda, kind = self.xp.cuda, np.dtype(dtype)
+        size = max(count * kind.itemsize, 1)
+        return self._at(cuda.PinnedMemory(size), 0, count, kind)
+
+    def moved(self, array: Any, places: int) -> Any:
+        """Return an array whose entry `places` is the first of the given one."""
+        return self._at(
+            array.data, -places * array.dtype.itemsize, places + len(array), array.dtype
+        )
+
+    def _at(self, memory: Any, shift: int, count: int, kind: np.dtype[Any]) -> Any:
+        """Return an array that begins so many bytes after the address of some memory, which it keeps."""
+        cuda = self.xp.cuda
+        unowned = cuda.UnownedMemory(
+            memory.ptr + shift, count * kind.itemsize, memory, cuda.runtime.getDevice()
+        )
+        return self.xp.ndarray(count, kind, cuda.MemoryPointer(unowned, 0))
+
+    def buffered(self) -> Buffers:
+        """Return what fills two buffers in turn."""
+        return _Buffers(self.xp)
 
     def copy_in(self, pinned: np.ndarray[Any, Any], array: Any) -> None:
         """Queue a copy from pinned host memory to the device."""
@@ -421,6 +511,7 @@ class CudaDevice:
 
 
 _substitute: Device | None = None
+_wrap: Callable[[Device], Any] | None = None
 
 
 @contextmanager
@@ -445,6 +536,23 @@ def installed(substitute: Device) -> Iterator[Device]:
         _substitute = before
 
 
+@contextmanager
+def wrapped_by(wrap: Callable[[Device], Any]) -> Iterator[None]:
+    """Let `device` return each device wrapped, in a `with` block.
+
+    Parameters
+    ----------
+    wrap : callable
+        Returns what is used in the place of a device.
+    """
+    global _wrap  # noqa: PLW0603 - one for the process, as the devices are
+    before, _wrap = _wrap, wrap
+    try:
+        yield
+    finally:
+        _wrap = before
+
+
 def has_device() -> bool:
     """Return whether there is a device, without importing CuPy."""
     return _substitute is not None or bool(installed_gpus())
@@ -462,6 +570,14 @@ def device() -> Device:
     EngineError
         If there is no GPU, or CuPy or Numba-CUDA is missing.
     """
+    unwrapped = _current()
+    if _wrap is None:
+        return unwrapped
+    wrapped: Device = _wrap(unwrapped)
+    return wrapped
+
+
+def _current() -> Device:
     if _substitute is not None:
         return _substitute
     if not installed_gpus():

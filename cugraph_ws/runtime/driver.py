@@ -18,6 +18,8 @@ from cugraph_ws.errors import EngineError
 __all__ = ["Function", "Gpu", "checked", "installed_gpus", "load_function", "pool_of"]
 
 _MULTIPROCESSORS = 16
+_MEMORY_CLOCK, _MEMORY_BITS = 36, 37  # in kHz; at two transfers a cycle
+_THREADS = 39
 _L2_SIZE = 38
 _MAJOR, _MINOR = 75, 76
 _SHARED_OPT_IN = 97
@@ -48,6 +50,10 @@ class Gpu:
         Whether the driver supports stream-ordered memory pools.
     shared : int
         Most bytes of shared memory of a block.
+    bandwidth : float
+        Nominal bytes a second between the GPU and its memory, by the memory's clock and width; 0 if unknown.
+    threads : int
+        Most threads of a multiprocessor at once.
     """
 
     name: str
@@ -58,6 +64,8 @@ class Gpu:
     uuid: str = ""
     pools: bool = True
     shared: int = 48 << 10
+    bandwidth: float = 0.0
+    threads: int = 2048
 
 
 @lru_cache
@@ -162,6 +170,8 @@ def _gpu(library: Any, place: int) -> Gpu:
         uuid=_uuid(library, handle),
         pools=bool(attribute(_POOLS)),
         shared=max(attribute(_SHARED_OPT_IN), SHARED_ALWAYS),
+        bandwidth=2e3 * attribute(_MEMORY_CLOCK) * attribute(_MEMORY_BITS) / 8,
+        threads=attribute(_THREADS),
     )
 
 
@@ -247,13 +257,15 @@ class Function:
 
         _insist(ask(), ask, f"asking for {shared} bytes of shared memory")
 
-    def resident_blocks(self, block: int) -> int:
+    def resident_blocks(self, block: int, shared: int = 0) -> int:
         """Return how many blocks of the kernel one multiprocessor runs at once.
 
         Parameters
         ----------
         block : int
             Number of threads of a block.
+        shared : int
+            Bytes of dynamic shared memory of a block.
 
         Returns
         -------
@@ -263,7 +275,7 @@ class Function:
 
         def ask() -> int:
             result: int = _library().cuOccupancyMaxActiveBlocksPerMultiprocessor(
-                ctypes.byref(number), self._handle, ctypes.c_int(block), ctypes.c_size_t(0)
+                ctypes.byref(number), self._handle, ctypes.c_int(block), ctypes.c_size_t(shared)
             )
             return result
 

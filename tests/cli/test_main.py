@@ -437,6 +437,24 @@ def test_trace_checkpoint_and_resume():
     assert result(*words, *stop, "--partial").num_rows == 5
 
 
+def test_profiles_of_runs_and_of_functions():
+    table = result(
+        "bfs",
+        "edges.parquet",
+        "--start",
+        "a",
+        "--trace",
+        "trace.csv",
+        "--profile",
+        "profile.parquet",
+    )
+    profile = read_frame("profile.parquet")
+    assert profile["superstep"].to_pylist() == read_frame("trace.csv")["superstep"].to_pylist()
+    assert table.num_rows == 5
+    assert run("k-core", "edges.parquet", "--profile", "core.csv") == 0
+    assert set(read_frame("core.csv")["program"].to_pylist()) == {"core_number"}
+
+
 # --- programs of one's own ------------------------------------------------------------------
 
 

@@ -564,6 +564,8 @@ def test_progress_and_stopping(pair):
         assert timed.frame["value"].compute().eq(timed.iterations % 2).all()
         with pytest.raises(ws.InputError, match="progress=7 must be"):
             ws.pagerank(graph, progress=7)
+        with pytest.raises(ws.InputError, match="profile=: a run on a cluster has no profile"):
+            ws.pagerank(graph, profile=True)
 
 
 def test_an_error_in_a_progress_callback_is_raised(pair):

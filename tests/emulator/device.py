@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import Any
 from unittest.mock import patch
@@ -46,6 +47,10 @@ class EmulatedLaunch:
         assert type(self._arguments[place]) is int, "it is compiled for another type"
         self._arguments[place] = value
 
+    @property
+    def resident_threads(self) -> int:
+        return 0
+
 
 class EmulatedKernels:
     """Kernels by name; see `cugraph_ws.runtime.device.KernelModule`."""
@@ -84,6 +89,27 @@ class EmulatedKernels:
         return self.prepare(name, grid, block, *arguments, cooperative=True)
 
 
+class EmulatedBuffers:
+    """See `cugraph_ws.runtime.device.Buffers`."""
+
+    def __init__(self, moved: list[tuple[Any, int, Any]]) -> None:
+        self.free = [True, True]
+        self._moved = moved
+
+    def fill(self, which: int, copies: Sequence[tuple[Any, Any]]) -> None:
+        assert self.free[which], "a kernel may still read the buffer"
+        self.free[which] = False
+        for source, target in copies:
+            target[:] = source
+            for array, places, whole in self._moved:
+                if target.base is array:
+                    whole[:places] = 0
+                    whole[places : places + len(source)] = source
+
+    def read(self, which: int) -> None:
+        self.free[which] = True
+
+
 class EmulatedDevice:
     """See `cugraph_ws.runtime.device.Device`.
 
@@ -101,6 +127,8 @@ class EmulatedDevice:
     """
 
     xp = np
+    bandwidth = math.nan
+    threads_at_once = THREADS
 
     def __init__(
         self, seed: int = 0, multiprocessors: int = 1, memory: int = 1 << 34, threads: int = 0
@@ -113,6 +141,7 @@ class EmulatedDevice:
         self.memory = memory
         self.downloads = 0
         self.launches = 0
+        self._moved: list[tuple[Any, int, Any]] = []
         self._apart: set[int] = set()  # threads that have queued something beside
         self._modules: dict[str, EmulatedKernels] = {}
 
@@ -122,6 +151,18 @@ class EmulatedDevice:
 
     def pinned(self, count: int, dtype: Any) -> np.ndarray[Any, Any]:
         return np.empty(count, dtype)
+
+    def addressable(self, count: int, dtype: Any) -> np.ndarray[Any, Any]:
+        return np.empty(count, dtype)
+
+    def moved(self, array: np.ndarray[Any, Any], places: int) -> np.ndarray[Any, Any]:
+        # An array of its own, since memory before the given one belongs to others; see `EmulatedBuffers`
+        whole = np.zeros(places + len(array), array.dtype)
+        self._moved.append((array, places, whole))
+        return whole
+
+    def buffered(self) -> EmulatedBuffers:
+        return EmulatedBuffers(self._moved)
 
     def copy_in(self, pinned: np.ndarray[Any, Any], array: np.ndarray[Any, Any]) -> None:
         array[:] = pinned

@@ -338,7 +338,7 @@ LOOPS: dict[str, dict[str, Any]] = {
     "MultiSource": {"program": ws.BFS, "argument": "start", "starts": [0]},
 }
 # Run with what a function takes beside its own: `run` describes it.
-OPTIONS = ("engine", "progress", "timeout", "checkpoint", "every", "resume")
+OPTIONS = ("engine", "progress", "timeout", "checkpoint", "every", "resume", "profile")
 QUERIES: dict[str, dict[str, Any]] = {
     "number": {"value": 0, "argument": "x"},
     "numbers": {"values": [0], "argument": "x"},
@@ -355,7 +355,7 @@ WITHOUT_RUN = ("conductance", "modularity")  # no supersteps, and so none of the
 ENGINES_OWN = ("argument", "dtype", "on_device")
 DECLARATIONS = (
     *("edge", "hidden", "like", "nullable", "parameter", "vertex_value", "l1_norm", "max_norm"),
-    *("aggregate", "vertex_program", "edge_program", "edge_state", "walk"),
+    *("aggregate", "vertex_program", "edge_program", "edge_state", "walk", "vertex_step"),
     *("bitset", "first_by", "histogram", "mode", "top"),
     *("at", "greatest_at", "least_at", "sum_at", "phase"),
 )

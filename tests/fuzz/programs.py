@@ -399,6 +399,8 @@ NAMED: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (
     ("combine = ws.bitset(7)", "({}) % 7", "", ("gathered",)),
     ("combine = ws.bitset(70)", "({}) % 70", "", ("(gathered[0] % 31)", "gathered[1]")),
     ("combine = ws.first_by(1)", "({}) % 3, {}", BOUNDED.format("gathered[1]"), ("heard", "(gathered[0] % 7)")),
+    ("combine = (sum, ws.top(2))", "({}) % 5, {}", BOUNDED.format("gathered[1][1]"), ("heard", "(gathered[0] % 9)")),
+    ("combine = (min, ws.bitset(9))", "{}, ({}) % 9", BOUNDED.format("gathered[0]"), ("heard", "gathered[1]")),
     ("combine = ws.mode()", "({}) % 3", BOUNDED.format("gathered"), ("heard",)),
     ("combine = ws.mode(weighted=True)", "({}) % 3, edge.k - {}", BOUNDED.format("gathered"), ("heard",)),
     (IN_ORDER, "{}", "", ("gathered",)),

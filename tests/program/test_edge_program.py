@@ -93,7 +93,9 @@ def columns_of(result: ws.Result, program: Any) -> dict[str, list[Any]]:
 def check(entry: EdgeEntry, name: str, given: bool, **options: Any) -> ws.Result:
     """Compare a run with the reference."""
     edges = GRAPHS[name]
-    pairs = some_pairs(name) if given else edges_of(reference_graph(edges))
+    pairs = (
+        some_pairs(name) if given else edges_of(reference_graph(edges), entry.program.neighbours)
+    )
     named = {}
     if given:
         named["pairs"] = pd.DataFrame(pairs, columns=["first", "second"], dtype=np.int64)
@@ -174,7 +176,7 @@ def test_the_zoo_says_what_its_programs_are() -> None:
     assert len({entry.program.name for entry in EDGE_ZOO}) == len(EDGE_ZOO) >= 15
     assert all(entry.program.doc for entry in EDGE_ZOO)
     counted = {entry.program.name for entry in EDGE_ZOO if entry.program.counts}
-    assert counted == {"Triangles", "Jaccard", "CountedTimes", "CountedFlags"}
+    assert counted == {"Triangles", "Jaccard", "CountedTimes", "CountedFlags", "Cited"}
 
 
 def test_steps_are_bounded_and_resume(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -231,7 +233,7 @@ def test_frames_with_text_ids() -> None:
 
 # ---------------------------------------------------------------------------------------- Dask
 
-ON_WORKERS = ("Jaccard", "InOrder", "OfEdges", "AnyChosen", "Several")
+ON_WORKERS = ("Jaccard", "InOrder", "OfEdges", "AnyChosen", "Several", "Cited")
 
 
 @pytest.fixture(scope="module")
@@ -258,7 +260,7 @@ def test_workers(name: str, on_workers: ws.Graph) -> None:
     place = next(at for at, one in enumerate(EDGE_ZOO) if one.program.name == name)
     entry, n = EDGE_ZOO[place], GRAPHS["random"].n
     pairs = pd.DataFrame(some_pairs("random"), columns=["first", "second"])
-    ends = edges_of(reference_graph(GRAPHS["random"]))
+    ends = edges_of(reference_graph(GRAPHS["random"]), entry.program.neighbours)
     for given in (None, pairs, dd.from_pandas(pairs, npartitions=2, sort=False)):
         named = {} if given is None else {"pairs": given}
         result = ws.run(
@@ -284,7 +286,8 @@ def test_a_cluster_refuses_as_one_machine_does(on_workers: ws.Graph) -> None:
 
 
 @pytest.mark.parametrize(
-    "program", [zoo_edges.Triangles, zoo_edges.InOrder, zoo_edges.OfEdges, zoo_edges.AnyChosen], ids=str
+    "program", [zoo_edges.Triangles, zoo_edges.InOrder, zoo_edges.OfEdges, zoo_edges.AnyChosen,
+                zoo_edges.Coupled, zoo_edges.Detour], ids=str
 )  # fmt: skip
 def test_shards_on_gpus(program: Any) -> None:
     """Of graphs that ranks have built on their GPUs."""
@@ -308,8 +311,9 @@ def test_shards_on_gpus(program: Any) -> None:
 
         with emulated(seed=2), stand_in_cudf.installed():
             found = pd.concat(over_links(2, work), ignore_index=True)
+        in_order = pd.concat([rows.iloc[rank::2] for rank in range(2)])
         expected = ws.run(
-            program, rows, **planned(directed=directed, engine="python", **arguments)
+            program, in_order, **planned(directed=directed, engine="python", **arguments)
         ).frame
         pd.testing.assert_frame_equal(found, expected)
 
@@ -370,6 +374,10 @@ def one_each() -> int:
     return 1
 
 
+def own_weight(edge: Any) -> Any:
+    return edge.weight
+
+
 def as_it_is(common: Any) -> Any:
     return common
 
@@ -402,6 +410,11 @@ def halved(common: Any) -> Any:
         ({"before": ws.predecessor}, "an edge program has no predecessors"),
         ({"flow": ws.edge_state(ws.float64)}, "an edge program has no state on edges"),
         ({"weight": ws.edge(default=1.0)}, "has a default"),
+        (
+            {"weight": ws.edge(parallel="mean")},
+            "parallel='mean' is not known; choose 'sum', 'min', 'max'",
+        ),
+        ({"neighbours": "both"}, "neighbours is 'both'; set it to 'any', 'out', 'in', 'through'"),
         ({"weight": ws.edge(ws.int64)}, "sums of edges are float64"),
         ({"other": ws.hidden(ws.int64)}, "is hidden"),
         ({"other": ws.like("weight"), "weight": ws.edge()}, "declare it as ws.float64"),
@@ -410,6 +423,15 @@ def halved(common: Any) -> Any:
 def test_wrong_programs_are_refused(members: dict[str, Any], words: str) -> None:
     with pytest.raises(ws.ProgramError, match=words):
         program_of(**members)
+
+
+def test_there_is_no_first_of_edges_in_both_directions() -> None:
+    program = program_of(weight=ws.edge(parallel="first"))
+    with pytest.raises(ws.ProgramError, match=r'Wrong\.weight: edges .* neighbours = "out"'):
+        ws.run(program, graph("duplicates"))
+    rows = pd.DataFrame({"source": [0, 1, 1], "destination": [1, 2, 0], "weight": [4.0, 1.0, 3.0]})
+    first = program_of(weight=ws.edge(parallel="first"), triangles=ws.float64, value=own_weight)
+    assert ws.run(first, rows, directed=False).frame["triangles"].tolist() == [4.0, 1.0]
 
 
 def test_a_value_that_does_not_fit_is_refused() -> None:

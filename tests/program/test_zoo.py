@@ -13,6 +13,7 @@ import pytest
 import reference
 import zoo
 import zoo_arithmetic  # noqa: F401 - its programs are listed in the zoo
+import zoo_folds
 import zoo_messages
 import zoo_tables  # noqa: F401 - and of this one
 import zoo_trials
@@ -196,7 +197,7 @@ def test_emulated_gpu(entry: Entry, monkeypatch: pytest.MonkeyPatch) -> None:
 ON_WORKERS = [
     zoo.Limited, zoo.Decreasing, zoo.HalfOfThem, zoo.LabelsUp, zoo.Echo, zoo.KeptInSilence,
     zoo.Due, zoo.NearestSeed, zoo.Peel, zoo.Aggregated, zoo.TopTwo, zoo.Levels, zoo.Hops, zoo.UpToTheLimit,
-    zoo.Hooking, zoo.Named, zoo_messages.LightestOffer, zoo_messages.UntilHalf,
+    zoo.Hooking, zoo.Named, zoo_messages.LightestOffer, zoo_messages.UntilHalf, zoo_folds.PartsOfSome,
 ]  # fmt: skip
 
 

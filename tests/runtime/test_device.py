@@ -361,6 +361,7 @@ class Driver:
     def do_DeviceGetAttribute(self, value, number, handle):
         value._obj.value = {
             75: 9, 76: 0, 16: 132, 38: 1 << 25, 97: 227 << 10, 115: 1,
+            36: 2_619_000, 37: 5120, 39: 2048,
         }[number]  # fmt: skip
         return 0
 
@@ -409,6 +410,8 @@ def test_facts_of_a_gpu_from_the_driver(fake_driver):
             uuid="GPU-00010203-0405-0607-0809-0a0b0c0d0e0f",
             pools=True,
             shared=227 << 10,
+            bandwidth=3352.32e9,
+            threads=2048,
         )
     ]
     assert devices.has_device()
@@ -811,12 +814,14 @@ def test_a_number_of_a_prepared_launch_is_changed(fake_driver, compiles):
     here = devices.CudaDevice(cupy_of(Stream()), installed_gpus()[0])
     given = (Fake("float64"), Fake("int64"), Fake("int64"), 5, Fake("float64"))
     launch = here.module("merge").prepare("least_of_runs", 1, 64, *given)
+    assert launch.resident_threads == 2048
     launch.change(3, 1 << 40)
     assert lying_at(launch._parameters, [ctypes.c_int64] * 5)[3] == 1 << 40
     given = ((Fake("float64"), 2), Fake("int64"), 7)
     nested = devices._Launch(None, 0, 64, given, marshal(given), False, None)
     nested.change(2, 9)
     nested()  # no blocks: nothing happens
+    assert nested.resident_threads == 0
     assert lying_at(nested._parameters, [ctypes.c_int64] * 4)[1::2] == [2, 9]
     assert fake_driver.launched == []
 

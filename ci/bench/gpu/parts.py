@@ -9,7 +9,9 @@ from collections.abc import Sequence
 from functools import partial
 
 from bench.forms import gpu_cases
+from bench.gpu.draws import draws
 from bench.gpu.first_calls import first_calls
+from bench.gpu.host_arcs import host_arcs
 from bench.gpu.supersteps import supersteps
 from bench.graphs import GENERATED, UNSEEN
 from bench.parts import Part, parser, read, sweep
@@ -22,6 +24,7 @@ PARTS = {
     "supersteps": Part(supersteps, (*SMALL, "RM100K", "RM20", *LARGE)),
     "frames": Part(partial(works, "frames"), ("RM20", *LARGE)),
     "known": Part(partial(works, "known"), ("KR20", "KR22", "grid")),
+    "draws": Part(draws, ("KR22",)), "host-arcs": Part(host_arcs, ("KR24",)),
     "ranks": Part(partial(works, "ranks"), UNSEEN), "searches": Part(partial(works, "searches"), LARGE),
 }  # fmt: skip
 

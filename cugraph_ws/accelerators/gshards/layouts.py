@@ -128,6 +128,8 @@ def choose_layout(
     reason = why_not_sharded(bound)
     if reason is not None:
         return LayoutChoice("csc", reason)
+    if graph.arcs_on_host:
+        return LayoutChoice("csc", "arcs are in the host's memory")
     if graph.arcs < LEAST_ARCS:
         return LayoutChoice("csc", f"{graph.arcs:,} arcs are few")
     certain = 0 if max_iter is None or (tol is not None and tol > 0) else max_iter

@@ -31,7 +31,7 @@ from cugraph_ws.graph.arcs import Order
 from cugraph_ws.kernels.cpu.frontier import begin_superstep
 from cugraph_ws.partition.part import ProgramPart
 from cugraph_ws.program.binding import BoundProgram
-from cugraph_ws.program.codegen import generated_source
+from cugraph_ws.program.codegen import Types, generated_source
 from cugraph_ws.runtime.dispatch import provider
 from cugraph_ws.runtime.threads import cut_evenly
 
@@ -126,6 +126,11 @@ class CpuExecutor:
     def state(self) -> tuple[Array, ...]:
         """The state fields, each of shape (part.size,)."""
         return self._context.state
+
+    @property
+    def types(self) -> Types:
+        """The program's types, as its state is stored."""
+        return self._context.types
 
     @property
     def source(self) -> str:

@@ -15,7 +15,7 @@ import numpy as np
 
 from cugraph_ws.backends.cuda.columns import first_true
 from cugraph_ws.backends.cuda.graph import DeviceGraph, Order
-from cugraph_ws.backends.cuda.masks import chosen
+from cugraph_ws.backends.cuda.masks import chosen, without_arcs
 from cugraph_ws.backends.cuda.order import arc_rows, sort_ends
 from cugraph_ws.graph.adjacency import Adjacency
 from cugraph_ws.graph.arcs import Arcs
@@ -39,6 +39,8 @@ class DeviceArcs:
     """
 
     on_device: ClassVar[bool] = True
+    has_csr: ClassVar[bool] = False  # on the host
+    mapped_bytes: ClassVar[int] = 0
 
     def __init__(self, graph: DeviceGraph, carried: Sequence[str]) -> None:
         self.graph = graph
@@ -115,6 +117,13 @@ class DeviceArcs:
         which.sort()
         arcs = copy(self)
         arcs.graph, arcs._lock, arcs._host = chosen(self.graph, which), RLock(), None
+        return arcs
+
+    def none(self) -> DeviceArcs:
+        """Return no arcs of the same vertices, without edge columns."""
+        arcs = copy(self)
+        arcs.graph, arcs._lock, arcs._host = without_arcs(self.graph), RLock(), None
+        arcs._carried = []
         return arcs
 
     def _numbers(self) -> DeviceArray:

@@ -34,8 +34,15 @@ from cugraph_ws.backends.cuda.graph import Order
 from cugraph_ws.backends.cuda.lists import ListedRows
 from cugraph_ws.backends.cuda.predecessors import DeviceTrees
 from cugraph_ws.backends.cuda.refinement import DeviceRefinement
-from cugraph_ws.backends.cuda.schedule import Schedule, cut_in_two, launch_shape, layout_of
+from cugraph_ws.backends.cuda.schedule import (
+    CscLayout,
+    Schedule,
+    cut_in_two,
+    launch_shape,
+    layout_of,
+)
 from cugraph_ws.backends.cuda.start import mark_starters
+from cugraph_ws.backends.cuda.streamed_rows import StreamedRows
 from cugraph_ws.contract import (
     BoundaryUpdate,
     Choice,
@@ -145,6 +152,8 @@ class CudaExecutor:
         )
         if program.listing is not None:
             self._layout_class = ListedRows
+        elif part.laid.arcs_on_host and self._layout_class is CscLayout:
+            self._layout_class = StreamedRows
         more = EDGE_STATE_LOOPS if program.edge_state else ()
         dense = (*LOOPS, *self._layout_class.loops, *more)
         loops = frontier_loops() if swaps else WORKLIST_LOOPS if worklist else dense
@@ -254,6 +263,11 @@ class CudaExecutor:
         return self._device.xp.empty(rows * self._width, np.float64)
 
     # -------------------------------------------------------------------------------- supersteps
+
+    @property
+    def types(self) -> Types:
+        """The program's types, as its state is stored."""
+        return self._types
 
     @property
     def source(self) -> str:

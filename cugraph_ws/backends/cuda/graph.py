@@ -31,7 +31,7 @@ from cugraph_ws.runtime.device import Device, device
 if TYPE_CHECKING:
     from cugraph_ws.graph.graph import Graph
 
-__all__ = ["DeviceGraph", "Order", "Rows", "build", "from_host"]
+__all__ = ["DeviceGraph", "Order", "Rows", "build", "from_host", "graph_behind"]
 
 DeviceArray = Any  # CuPy's or NumPy's
 Order = Literal["csc", "csr"]
@@ -75,7 +75,11 @@ class DeviceGraph:
         Number of arcs: an undirected edge is two, a self-loop one.
     undirected : bool
     edge_attributes : tuple of str
+    arcs_on_host : bool
+        Whether neighbours and edge attributes are in memory of the host that the device addresses.
     """
+
+    arcs_on_host = False
 
     def __init__(
         self,
@@ -143,13 +147,16 @@ class DeviceGraph:
             if self.undirected:
                 return csc
             if self._csr is None:
-                keep = bool(self.edge_attributes)
-                check_transpose_memory(self.arcs, self.size, keep=keep)
-                self._csr, self._transposed = transpose(
-                    self._device, csc, self.out_degrees, keep=keep
-                )
+                self._csr = self._make_csr()
                 self._out_degrees = None  # the offsets replace them
             return self._csr
+
+    def _make_csr(self) -> Rows:
+        """Transpose the rows of in-neighbours."""
+        keep = bool(self.edge_attributes)
+        check_transpose_memory(self.arcs, self.size, keep=keep)
+        csr, self._transposed = transpose(self._device, self.csc, self.out_degrees, keep=keep)
+        return csr
 
     @property
     def at_hand(self) -> tuple[Rows, ...]:
@@ -196,6 +203,10 @@ class DeviceGraph:
             ]
             return sum(int(array.nbytes) for array in arrays if array is not None)
 
+    def is_apart(self, array: DeviceArray) -> bool:
+        """Return whether an array by arc is in the host's memory."""
+        return False
+
     def values(self, name: str, order: Order = "csc") -> DeviceArray:
         """Return an edge attribute in the order of an adjacency; made when first read, then kept.
 
@@ -225,14 +236,18 @@ class DeviceGraph:
             if self.undirected:
                 order = "csc"
             if (name, order) not in self._values:
-                if order == "csc":
-                    assert self._fetch is not None
-                    values, places = self._device.xp.asarray(self._fetch(name)), self._order
-                else:
-                    _ = self.csr  # with the permutation
-                    values, places = self.values(name, "csc"), self._transposed
-                self._values[name, order] = gather(self._device, values, places)
+                self._values[name, order] = self._make_values(name, order)
             return self._values[name, order]
+
+    def _make_values(self, name: str, order: Order) -> DeviceArray:
+        """Reorder an edge attribute, of the host or of the CSC."""
+        if order == "csc":
+            assert self._fetch is not None
+            values, places = self._device.xp.asarray(self._fetch(name)), self._order
+        else:
+            _ = self.csr  # with the permutation
+            values, places = self.values(name, "csc"), self._transposed
+        return gather(self._device, values, places)
 
     def vertices_with(self, degree: int) -> int:
         """Return how many vertices have an in-degree of at least `degree`; they come first.
@@ -541,10 +556,12 @@ def from_host(graph: Graph) -> DeviceGraph:
     """
     owner = device()
     xp = owner.xp
-    size, csc, names = graph.number_of_vertices, graph.csc, graph.edge_attributes
-    arcs, index = csc.number_of_arcs, number_dtype(size)
+    size, arcs, names = graph.number_of_vertices, graph.number_of_arcs, graph.edge_attributes
+    index = number_dtype(size)
     copied = 2 * index.itemsize * arcs + 8 * size
-    check_device_memory(estimate(arcs, size, 8 * len(names), not graph.directed), beside=copied)
+    needed = estimate(arcs, size, 8 * len(names), not graph.directed)
+    check_device_memory(needed, beside=copied, room=graph.memory_limit)
+    csc = graph.csc
     offsets = xp.asarray(csc.offsets)
     rows = expand_rows(owner, offsets, arcs, index)
     del offsets
@@ -554,15 +571,30 @@ def from_host(graph: Graph) -> DeviceGraph:
     host = weakref.ref(graph)  # weak, since it holds the device graph
 
     def fetch(name: str) -> Any:
-        graph = host()
-        if graph is None:
-            raise InputError(
-                f"edge column {name!r} is lost, because its graph was deleted; keep the Graph"
-            )
-        return graph.edge_values(name, "csc")
+        return graph_behind(host, f"edge column {name!r}").edge_values(name, "csc")
 
     owner.trim()
     return DeviceGraph(
         owner, vertex_order, indices, {}, undirected=not graph.directed, names=names, fetch=fetch,
         order=order,
     )  # fmt: skip
+
+
+def graph_behind(reference: weakref.ref[Graph], wanted: str) -> Graph:
+    """Return the graph on the host that a graph on the device was copied from.
+
+    Parameters
+    ----------
+    reference : weakref.ref of Graph
+    wanted : str
+        What is read of it, for the error.
+
+    Raises
+    ------
+    InputError
+        If it was deleted.
+    """
+    graph = reference()
+    if graph is None:
+        raise InputError(f"{wanted} is lost, because its graph was deleted; keep the Graph")
+    return graph

@@ -10,7 +10,7 @@ from cugraph_ws.backends.cuda.order import arc_rows
 from cugraph_ws.backends.cuda.rows import gather, group_edges
 from cugraph_ws.runtime.device import device
 
-__all__ = ["chosen"]
+__all__ = ["chosen", "without_arcs"]
 
 DeviceArray = Any  # CuPy's or NumPy's
 
@@ -37,3 +37,21 @@ def chosen(graph: DeviceGraph, which: DeviceArray) -> DeviceGraph:
     del ends
     values = {name: gather(gpu, graph.values(name)[which], order) for name in names}
     return DeviceGraph(gpu, vertex_order, indices, values, undirected=graph.undirected, names=names)
+
+
+def without_arcs(graph: DeviceGraph) -> DeviceGraph:
+    """Return a graph of the same vertices without arcs and edge columns.
+
+    Parameters
+    ----------
+    graph : DeviceGraph
+
+    Returns
+    -------
+    DeviceGraph
+    """
+    gpu, nothing = device(), graph.numbers[:0]
+    vertex_order, indices, *_ = group_edges(
+        gpu, Ends(nothing, nothing.copy()), graph.size, both=False, keep=False
+    )
+    return DeviceGraph(gpu, vertex_order, indices, {}, undirected=graph.undirected, names=())

@@ -157,7 +157,9 @@ def estimate_numbering(
     return id_bytes, numbers, max(with_table, table + id_bytes + numbers + (16 + index) * some)
 
 
-def check_device_memory(needed: DeviceEstimate, *, beside: int = 0) -> None:
+def check_device_memory(
+    needed: DeviceEstimate, *, beside: int = 0, room: int | None = None
+) -> None:
     """Raise GraphMemoryError if a graph would not fit on the current GPU.
 
     Parameters
@@ -165,6 +167,8 @@ def check_device_memory(needed: DeviceEstimate, *, beside: int = 0) -> None:
     needed : DeviceEstimate
     beside : int
         Bytes of the input that must still be copied to the GPU.
+    room : int, optional
+        Bytes that it may take, if they are free.
 
     Raises
     ------
@@ -172,11 +176,13 @@ def check_device_memory(needed: DeviceEstimate, *, beside: int = 0) -> None:
         With the estimate and the remedies.
     """
     available = device().free_memory()
+    available = available if room is None else min(available, room)
     if needed.peak + beside > available:
         raise GraphMemoryError(
             f"the graph needs {format_bytes(needed.peak + beside)} of GPU memory while it is built "
             f"and {format_bytes(available)} are available ({needed}); leave out weight= and "
-            f"attributes=, release the input with consume=True, or use engine='cpu' or a larger GPU"
+            f"attributes=, release the input with consume=True, give placement='host' to keep arcs in the "
+            f"host's memory, or use engine='cpu' or a larger GPU"
         )
 
 

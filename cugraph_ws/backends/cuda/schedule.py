@@ -17,8 +17,8 @@ from cugraph_ws.runtime.device import Device, KernelModule, device
 from cugraph_ws.runtime.dispatch import provider
 
 __all__ = [
-    "BLOCK", "CscLayout", "Schedule", "class_starts", "cut_in_two", "launch_shape", "layout_of",
-    "plan_schedule", "room_for_long_rows",
+    "BLOCK", "MIDDLE", "CscLayout", "Schedule", "class_starts", "cut_in_two", "launch_shape", "layout_of",
+    "piece_of", "plan_schedule", "room_for_long_rows",
 ]  # fmt: skip
 
 BLOCK = 256  # threads
@@ -251,6 +251,38 @@ def layout_of(name: str) -> Any:
     if name != "csc":
         return provider("accelerators").layout_of(name)
     return CscLayout
+
+
+def piece_of(
+    device: Device, whole: Schedule, rows: tuple[int, int], chunks: Any, earlier: int
+) -> Schedule:
+    """Return the launch for some of the rows of a whole graph.
+
+    Parameters
+    ----------
+    device : Device
+        Where it runs.
+    whole : Schedule
+    rows : (int, int)
+        The first position, and the one after the last; where rows share warps, both are a warp's first.
+    chunks : ndarray of int64, shape (hubs + 1,)
+        The first chunk of each hub.
+    earlier : int
+        Blocks of the launches for earlier rows.
+    """
+    vertices, middle, low, end, *_ = whole.shape
+    first, last = rows
+    owners, begins, ends, firsts, done, parts, parts_found, _ = whole.hubs
+    begin, until = (int(chunks[min(row, middle)]) for row in rows)
+    some = slice(begin, until)
+    hubs = (
+        owners[some], begins[some], ends[some], firsts - begin, done,
+        tuple(part[some] for part in parts), parts_found[some], until - begin,
+    )  # fmt: skip
+    starts = [min(max(start, first), last) for start in (middle, low)]
+    positions = (vertices, starts[0], starts[1], last)
+    most = BLOCKS_A_MULTIPROCESSOR * device.multiprocessors
+    return _planned(positions, hubs, min(until - begin, most), most, earlier, more=last < end)
 
 
 def _planned(

@@ -98,6 +98,8 @@ def set_up(
         graph.on_device().choices[bound.program.name] = f"{choice.name}: {choice.why}"
         plan = plan_of(bound, arcs, wanted._replace(layout=choice.name, why_layout=choice.why))
     strategy = plan.strategy
+    if graph.whole and graph.on_device().arcs_on_host and strategy.schedule == "dense":
+        plan.batch = plan.most = 1  # arcs are copied for each, also if the run is over
     if strategy.schedule == "dense" and options.plan.filter != "auto":
         raise InputError(
             f"filter={options.plan.filter!r}: {bound.program.name} lists no frontier; leave it out"
