@@ -39,12 +39,12 @@ class Labels:
 
 @ws.vertex_program
 class Smoothed:
-    """The mean of the neighbours' features, as GraphSAGE's, until they hardly change."""
+    """The mean of the neighbours' features, as GraphSAGE's, until they hardly change; and the greatest of each."""
 
     x = ws.vector(ws.float64, K)
     features = ws.vertex_value(ws.vector(ws.float64, K))
     alpha = ws.parameter(ws.float64, default=0.5)
-    combine = sum
+    combine = sum, max, sum
     residual = ws.max_norm("x")
     tol = 1e-3
 
@@ -52,11 +52,11 @@ class Smoothed:
         return own.features
 
     def compute(src):
-        return src.x, 1
+        return src.x, src.x, 1
 
     def apply(old, gathered, p):
-        total, count = gathered
-        mean = total / count if count > 0 else old.features
+        total, greatest, count = gathered
+        mean = (total + greatest) / (count + 1) if count > 0 else old.features
         return (1 - p.alpha) * old.features + p.alpha * mean
 
 

@@ -245,6 +245,7 @@ class VectorLoop(Loop):
             "program": [
                 *(source.text for source in program.sources.values()),
                 program.combine,
+                program.fold,
                 program.contributors,
                 program.residual,
             ],

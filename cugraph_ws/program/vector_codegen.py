@@ -228,8 +228,9 @@ class VectorWriter:
         for place, (node, _) in enumerate(parts):
             old, value = self.slot(place), _cast(self.types.message[place], node)
             lines = [f"{old} = {old} + {value}"]
-            if self.program.combine != "sum":  # a NaN changes nothing
-                sign = "<" if self.program.combine == "min" else ">"
+            fold = self.folds[place]
+            if fold != "sum":  # a NaN changes nothing
+                sign = "<" if fold == "min" else ">"
                 lines = [f"ws_m = {value}", f"{old} = ws_m if ws_m {sign} {old} else {old}"]
             written += self.over(self.types.vectors[place], lines, self.each)
         return [*written, "return True"]
@@ -277,6 +278,11 @@ class VectorWriter:
         return "\n".join(parts)
 
     @property
+    def folds(self) -> tuple[str, ...]:
+        """The fold of each part of a message."""
+        return self.program.folds(len(self.types.message))
+
+    @property
     def widths(self) -> list[int]:
         """How many numbers each part of a message has."""
         return [self.program.length if vector else 1 for vector in self.types.vectors]
@@ -289,7 +295,7 @@ class VectorWriter:
         ]
         lines: Lines = []
         for place, kind in enumerate(kinds):
-            identity = _cast(kind, identity_of(self.program.combine, kind))
+            identity = _cast(kind, identity_of(self.folds[place], kind))
             vector = self.types.vectors[place]
             each = f"for {ELEMENT} in range(len(gathered[{place}])):"
             lines += self.over(vector, [f"{self.slot(place)} = {identity}"], each)

@@ -150,6 +150,10 @@ def program(**members: Any) -> Any:
     return ws.vertex_program(type("Four", (), {**body, **members}))
 
 
+def one_part(src):
+    return src.x, 1
+
+
 def a_settled(state):
     return state.x[0] > 1
 
@@ -171,6 +175,7 @@ def an_edge(src, edge):
         ),
         ({"combine": ws.mode()}, "vectors are folded"),
         ({"combine": a_larger, "identity": 0.0}, "vectors are folded"),
+        ({"combine": (sum, ws.top(2))}, "or to one for each part of a message"),
         ({"combine": min, "asynchronous": True}, "leave out `asynchronous`"),
         ({"in_place": True}, "leave out `in_place`"),
         ({"settled": a_settled}, "leave out `settled`"),
@@ -290,11 +295,26 @@ def test_a_vector_where_a_number_is_needed() -> None:
 
     with pytest.raises(ws.ProgramError, match="returns a vector for `y`, which is a number"):
         ws.run(program(y=ws.float64, init=init, apply=apply), graph())
+    with pytest.raises(ws.ProgramError, match=r"returns 2 parts, but \(sum, max, min\) folds 3"):
+        ws.run(program(combine=(sum, max, min), compute=one_part), graph())
     with pytest.raises(ws.ProgramError, match=r"active .* returns a vector; return a number"):
         ws.run(program(active=active), graph())
 
 
-def test_where_vectors_are_refused_for_now() -> None:
+def test_help_names_the_columns() -> None:
+    assert "share_0, ..., share_5 : float32" in Labels.__doc__
+    assert "given : 6 float32 of each vertex, by default 0.0" in Labels.__doc__
+
+
+def test_edge_programs_have_no_vectors() -> None:
+    class Common:
+        x = ws.vector(ws.float32, 4)
+
+    with pytest.raises(ws.ProgramError, match="an edge program has no vectors"):
+        ws.edge_program(Common)
+
+
+def test_where_vectors_are_refused() -> None:
     with pytest.raises(ws.ProgramError, match="phases do not hand on"):
         ws.phases(MinHash)
     with pytest.raises(ws.InputError, match="no plan to explain"):

@@ -124,7 +124,7 @@ class _WarpWriter(VectorWriter):
         parts = "".join(f"part_{place}, " for place in range(len(self.widths)))
         lines += [f"    return ({parts})", "@inline\ndef clear(gathered):"]
         for place, kind in enumerate(self.types.message):
-            identity = f"np.{kind}({identity_of(self.program.combine, kind)})"
+            identity = f"np.{kind}({identity_of(self.folds[place], kind)})"
             stored = self.over(self.types.vectors[place], [f"{self.slot(place)} = {identity}"])
             lines += [f"    {line}" for line in stored]
         return "\n".join(lines)
