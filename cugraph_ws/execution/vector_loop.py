@@ -23,6 +23,7 @@ from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.cut import own_constants
 from cugraph_ws.partition.part import ProgramPart
 from cugraph_ws.partition.shard import ShardGraph
+from cugraph_ws.program.declarations import ScalarType
 from cugraph_ws.program.typed import typed_function
 from cugraph_ws.program.vector_binding import bind_vectors
 from cugraph_ws.program.vector_program import VectorProgram, length_of
@@ -94,12 +95,12 @@ class VectorLoop(Loop):
         }
 
     def memory(self, sizes: Sizes) -> float:
-        """Return the bytes that the run takes: two copies of the states, the result and what it reads."""
+        """Return the bytes that the run takes: the states before and after a superstep, the result, and what it reads."""
         program = self.program
-        declared = [*program.state.values(), *program.constants.values()]
-        state = sum(8 * max(1, length_of(one)) for one in program.state.values())
-        constants = sum(12 * max(1, length_of(one)) for one in declared[len(program.state) :])
-        return (3 * state + constants + 2 + 16) * sizes.vertices + 8 * len(
+        state = sum(map(bytes_of, program.state.values()))
+        constants = sum(bytes_of(declared) + 4 for declared in program.constants.values())
+        ids = 16
+        return (3 * state + constants + 2 + ids) * sizes.vertices + 8 * len(
             program.edges
         ) * sizes.arcs
 
@@ -319,6 +320,14 @@ class VectorLoop(Loop):
             is_vector = length_of(self.program.state[name])
             columns |= split(name, arrays[name]) if is_vector else {name: column}
         return columns
+
+
+def bytes_of(declared: Any) -> int:
+    """Return the bytes of what is declared, for each vertex."""
+    kind = getattr(declared, "type", None)
+    return (kind.dtype.itemsize if isinstance(kind, ScalarType) else 8) * max(
+        1, length_of(declared)
+    )
 
 
 def columns_of(name: str, length: int) -> list[str]:
