@@ -430,14 +430,14 @@ class DeviceGraph:
 
         Parameters
         ----------
-        array : device array or ndarray, shape (size,)
+        array : device array or ndarray, shape (size, ...)
 
         Returns
         -------
-        device array, shape (size,)
+        device array, shape (size, ...)
         """
         xp = self._device.xp
-        return xp.take(xp.asarray(array), self.numbers)
+        return xp.take(xp.asarray(array), self.numbers, axis=0)
 
     def in_weight_sums(self, name: str) -> DeviceArray:
         """Sum an edge attribute over the arcs into each vertex.
