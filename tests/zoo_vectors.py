@@ -33,8 +33,8 @@ class Labels:
         total = np.sum(gathered)
         if np.max(old.given) > 0 or total == 0:
             return old.share, old.label
-        share = gathered / total
-        return share, np.argmax(share)
+        gathered = gathered / total
+        return gathered, np.argmax(gathered)
 
 
 @ws.vertex_program
@@ -55,8 +55,9 @@ class Smoothed:
         return src.x, src.x, 1
 
     def apply(old, gathered, p):
-        total, greatest, count = gathered
-        mean = (total + greatest) / (count + 1) if count > 0 else old.features
+        count = gathered[2]
+        gathered = gathered[0] + gathered[1]
+        mean = gathered / (count + 1) if count > 0 else old.features
         return (1 - p.alpha) * old.features + p.alpha * mean
 
 
@@ -74,7 +75,8 @@ class MinHash:
     combine = min
 
     def init(vertex):
-        x = (vertex * 48271 + np.arange(WIDE) * 69621 + 7) % 2147483647
+        vertex = vertex * 48271 + 7
+        x = (vertex + np.arange(WIDE) * 69621) % 2147483647
         return (x * 16807) % 2147483647
 
     def compute(src):

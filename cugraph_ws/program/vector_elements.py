@@ -86,6 +86,10 @@ class ElementLoops(ast.NodeTransformer):
         self._in_loop = False
         self._depth, self._temporaries = 1, 0
         self.lines: list[str] = []
+        for name in sorted(self._variables & {*names}):  # arguments to which it assigns
+            value = names[name]
+            if not isinstance(value, list):
+                self._set(definition, name, written(value))
         self._block(copy.deepcopy(definition).body)
 
     def _fail(self, node: ast.AST, what: str) -> NoReturn:
@@ -219,6 +223,7 @@ class ElementLoops(ast.NodeTransformer):
 
     def _set(self, node: ast.stmt, name: str, value: ast.expr) -> None:
         """Assign to a variable, which is always a vector or always a number."""
+        self._tuples.pop(name, None)
         if is_vector(value):
             if self._in_loop:
                 self._fail(
