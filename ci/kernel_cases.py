@@ -26,6 +26,7 @@ from plans import planned
 from shapes import random_edges
 from verify import Edges
 from zoo_edges import EDGE_ZOO
+from zoo_vectors import WIDE, Beliefs, K, Sketch, Smoothed
 
 import cugraph_ws as ws
 from cugraph_ws.accelerators.extrapolation import cuda as extrapolation
@@ -79,7 +80,7 @@ CALLED = (
 
 def cases() -> list[Case]:
     """Return all calls, each over graphs that no other call has used."""
-    return [*_builds(), *_loops(), *_programs(), *_edge_programs(), *_walks()]
+    return [*_builds(), *_loops(), *_programs(), *_edge_programs(), *_walks(), *_vectors()]
 
 
 def wide_cases() -> list[Case]:
@@ -577,4 +578,25 @@ def _walks() -> list[Case]:
         ("", partial(function, given, **walks))
         for function in (ws.random_walks, ws.node2vec_walks)
         for given in (frame, *(frame.assign(weight=edges.weight.astype(kind)) for kind in NUMBERS))
+    ]
+
+
+# ------------------------------------------------------------------------------------------ vectors
+
+
+def _vectors() -> list[Case]:
+    """Return runs of programs with vectors: with reductions and functions of NumPy, aggregates, and a residual."""
+    edges = random_edges(4, 8, seed=5)
+    frame = pd.DataFrame(
+        {"source": edges.source, "destination": edges.destination, "weight": edges.weight}
+    )
+
+    def run(program: Any, **given: Any) -> None:
+        graph = ws.Graph(frame, vertices=pd.DataFrame({"vertex": range(4)}))
+        ws.run(program, graph, max_iter=1, engine="cuda", **given)
+
+    return [
+        ("", partial(run, Beliefs, prior=np.ones((4, WIDE)))),
+        ("", partial(run, Sketch)),
+        ("", partial(run, Smoothed, features=np.ones((4, K)))),
     ]

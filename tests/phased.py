@@ -9,7 +9,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import reference
+from draws import seed_of_phase
 from reference import Graph
 
 import cugraph_ws as ws
@@ -89,6 +91,14 @@ def run(
         )
         for place, one in enumerate(phases.phases)
     ]
+    seed = int((arguments or {}).get("seed") or 0)
+
+    def seed_all(round_: int) -> None:
+        for place, one in enumerate(runs):
+            if one.program.draws:
+                one.parameters["seed"] = np.int64(seed_of_phase(seed, place, round_))
+
+    seed_all(0)
     fields: dict[str, list[Any]] = {}
     for one in reversed(runs):
         columns = zip(*one.first_states(), strict=True) if graph.n else [()] * len(one.kinds)
@@ -98,6 +108,7 @@ def run(
     done, converged = 0, False
     while True:
         before = {name: list(column) for name, column in fields.items()}
+        seed_all(done)
         for phase, one in zip(phases.phases, runs, strict=True):
             limits = [phase.limit, None if max_iter is None else max_iter - len(names)]
             states = list(zip(*(fields[name] for name in one.program.state), strict=True))

@@ -22,6 +22,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from draws import MASK, draws_of
 from machine import Number, plain, retyped
 
 __all__ = ["INFINITY", "Graph", "Outcome", "Unfit", "hears_all", "record", "run"]
@@ -246,6 +247,8 @@ class _Run:
         """Return a parameter as functions see it."""
         if type(declared).__name__ == "VertexParameter":
             return np.int64(given[name])
+        if type(declared).__name__ == "Seed":
+            return np.int64(given.get(name) or 0)
         value = declared.default if given.get(name) is None else given[name]
         return _cast(declared.type.name, value)
 
@@ -254,11 +257,19 @@ class _Run:
         known = {**self.parameters, "number_of_vertices": np.int64(self.graph.n), **more}
         return record("P", known)(*known.values())
 
+    def drawing(self, p: Any, function: str, vertex: int, count: int = 0) -> Any:
+        """Return what a call of a function knows as p, which may draw random numbers."""
+        if not self.program.draws:
+            return p
+        step = 0 if function in ("init", "starts") else int(p.superstep)
+        known = {**p._asdict(), **draws_of(int(p.seed), step, function, vertex, count)}
+        return record("P", known)(*known.values())
+
     def first_states(self) -> list[tuple[Any, ...]]:
         """Return the first state of every vertex."""
         init, before = self.program.functions["init"], self.p()
         return [
-            self.kept(_call(init, vertex=np.int64(v), p=before, own=own))
+            self.kept(_call(init, vertex=np.int64(v), p=self.drawing(before, "init", v), own=own))
             for v, own in enumerate(self.own)
         ]
 
@@ -274,7 +285,11 @@ class _Run:
             for v in range(self.graph.n)
             if "starts" not in program.functions
             or hears_all(program)  # all send, whichever vertices `starts` names
-            or _call(program.functions["starts"], state=self.at(v, states[v]), p=before)
+            or _call(
+                program.functions["starts"],
+                state=self.at(v, states[v]),
+                p=self.drawing(before, "starts", v),
+            )
         }
         number, residual, changed = 0, math.nan, False
         measures = program.residual is not None and hears_all(program)
@@ -364,7 +379,7 @@ class _Run:
                         src=vertices[u],
                         dst=old,
                         edge=self.edge_at(place, arcs[v][i]),
-                        p=p,
+                        p=self.drawing(p, "compute", u << 8 | v >> 32, v & MASK),
                     )
                 )
                 for i, (u, place) in enumerate(self.rows[v])
@@ -374,8 +389,15 @@ class _Run:
             settled = "settled" in functions and _call(functions["settled"], state=old, p=p)
             if settled or not (messages or hears_silence(program)):
                 continue
-            gathered = self.listed(old, messages, p) if program.listing else self.fold(messages)
-            following[v] = self.kept(_call(functions["apply"], old=old, gathered=gathered, p=p))
+            gathered = (
+                self.listed(old, messages, self.drawing(p, "gather_list", v))
+                if program.listing
+                else self.fold(messages)
+            )
+            applied = self.drawing(p, "apply", v)
+            following[v] = self.kept(
+                _call(functions["apply"], old=old, gathered=gathered, p=applied)
+            )
             new = self.at(v, following[v], read[v])
             is_active = any(not _same(*pair) for pair in zip(old, new, strict=True))
             # Where order does not matter, only changed vertices can be active.
@@ -385,7 +407,8 @@ class _Run:
                 and not hears_silence(program)
             )
             if "active" in functions and (is_active or not only_changed):
-                is_active = bool(_call(functions["active"], old=old, new=new, p=p))
+                drawn = self.drawing(p, "active", v)
+                is_active = bool(_call(functions["active"], old=old, new=new, p=drawn))
             if is_active:
                 news.add(v)
         return following, news, self.residual(states, following)
@@ -626,7 +649,7 @@ def _seen(value: Any) -> Any:
         return value._make(made) if hasattr(value, "_make") else tuple(made)
     if isinstance(value, list):
         return list(map(_seen, value))
-    return value if value is None else Number.of(value)
+    return value if value is None or callable(value) else Number.of(value)
 
 
 def _may_be_infinite(declared: Any, kind: str) -> bool:

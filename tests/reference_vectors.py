@@ -62,7 +62,10 @@ def vectors(
 
     def fold(messages: list[Any]) -> Any:
         parts = zip(*(m if isinstance(m, tuple) else (m,) for m in messages), strict=True)
-        folded = [FOLDS[program.combine].reduce(np.array(part)) for part in parts]
+        names = [repr(part) for part in getattr(program.fold, "parts", ())] or [program.combine] * 9
+        folded = [
+            FOLDS[name].reduce(np.array(part)) for name, part in zip(names, parts, strict=False)
+        ]
         return tuple(folded) if isinstance(messages[0], tuple) else folded[0]
 
     def add_up() -> None:
@@ -72,8 +75,15 @@ def vectors(
             sums[name] = sum(terms) if kind == "sum" else {"max": max, "min": min}[kind](terms)
 
     def nothing(message: Any) -> Any:
-        several = isinstance(message, tuple)
-        return tuple(map(np.zeros_like, message)) if several else np.zeros_like(message)
+        if not isinstance(message, tuple):
+            return np.zeros_like(message)
+        names = [repr(part) for part in getattr(program.fold, "parts", ())] or ["sum"] * len(
+            message
+        )
+        least = {"sum": 0.0, "min": np.inf, "max": -np.inf}
+        return tuple(
+            np.full_like(part, least[name]) for name, part in zip(names, message, strict=True)
+        )
 
     number = 0
     states = [stored(call("init", vertex=v, own=own(*kept[v]), p=p())) for v in range(n)]
@@ -82,10 +92,10 @@ def vectors(
         bool(call("starts", state=seen(states[v], v), p=p())) if starts else True for v in range(n)
     ]
     all_send = program.contributors == "all" or (
-        program.contributors is None and (program.combine == "sum" or not starts)
+        program.contributors is None and (program.combine not in ("min", "max") or not starts)
     )
     silent = program.contributors == "all" or (
-        program.contributors is None and program.combine == "sum"
+        program.contributors is None and program.combine not in ("min", "max")
     )
     example: Any = None  # of a message
     after = []

@@ -6,9 +6,10 @@ import numpy as np
 
 import cugraph_ws as ws
 
-__all__ = ["Beliefs", "Labels", "MinHash", "Reached", "Sketch", "Smoothed"]
+__all__ = ["WIDE", "Beliefs", "K", "Labels", "MinHash", "Reached", "Sketch", "Smoothed"]
 
 K = 6
+WIDE = 40  # more than a warp has lanes
 
 
 @ws.vertex_program
@@ -32,18 +33,18 @@ class Labels:
         total = np.sum(gathered)
         if np.max(old.given) > 0 or total == 0:
             return old.share, old.label
-        share = gathered / total
-        return share, np.argmax(share)
+        gathered = gathered / total
+        return gathered, np.argmax(gathered)
 
 
 @ws.vertex_program
 class Smoothed:
-    """The mean of the neighbours' features, as GraphSAGE's, until they hardly change."""
+    """The mean of the neighbours' features, as GraphSAGE's, until they hardly change; and the greatest of each."""
 
     x = ws.vector(ws.float64, K)
     features = ws.vertex_value(ws.vector(ws.float64, K))
     alpha = ws.parameter(ws.float64, default=0.5)
-    combine = sum
+    combine = sum, max, sum
     residual = ws.max_norm("x")
     tol = 1e-3
 
@@ -51,11 +52,12 @@ class Smoothed:
         return own.features
 
     def compute(src):
-        return src.x, 1
+        return src.x, src.x, 1
 
     def apply(old, gathered, p):
-        total, count = gathered
-        mean = total / count if count > 0 else old.features
+        count = gathered[2]
+        gathered = gathered[0] + gathered[1]
+        mean = gathered / (count + 1) if count > 0 else old.features
         return (1 - p.alpha) * old.features + p.alpha * mean
 
 
@@ -69,11 +71,12 @@ def mixed(number, place):
 class MinHash:
     """A min-hash sketch of the vertices that lead to each vertex."""
 
-    least = ws.vector(ws.int64, K)
+    least = ws.vector(ws.int64, WIDE)
     combine = min
 
     def init(vertex):
-        x = (vertex * 48271 + np.arange(K) * 69621 + 7) % 2147483647
+        vertex = vertex * 48271 + 7
+        x = (vertex + np.arange(WIDE) * 69621) % 2147483647
         return (x * 16807) % 2147483647
 
     def compute(src):
@@ -87,7 +90,7 @@ class MinHash:
 class Sketch:
     """HyperLogLog registers of how many vertices are within some hops, until few grow."""
 
-    register = ws.vector(ws.int32, K)
+    register = ws.vector(ws.int32, WIDE)
     combine = max
 
     def init(vertex):
@@ -96,7 +99,7 @@ class Sketch:
         while hashed % 2 == 0 and rank < 20:
             hashed = hashed // 2
             rank += 1
-        return np.where(np.arange(K) == vertex % K, rank, 0)
+        return np.where(np.arange(WIDE) == vertex % WIDE, rank, 0)
 
     def compute(src, dst):
         return np.where(src.register > dst.register, src.register, 0)
@@ -116,9 +119,9 @@ class Sketch:
 class Beliefs:
     """Beliefs as logarithms, whose messages depend on the edge; normalised by the greatest."""
 
-    belief = ws.vector(ws.float32, K)
+    belief = ws.vector(ws.float32, WIDE)
     entropy: ws.float32
-    prior = ws.vertex_value(ws.vector(ws.float32, K))
+    prior = ws.vertex_value(ws.vector(ws.float32, WIDE))
     degree: ws.in_degree
     weight = ws.edge(ws.float32)
     combine = sum

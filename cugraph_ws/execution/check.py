@@ -353,7 +353,7 @@ class _Check:
                 if differing is not None:
                     self.report.differences.append(differing)
                     break
-        except (InputError, EngineError) as error:
+        except InputError as error:
             self.report.declined[name] = str(error)
             return
         self.report.configurations.append(name)

@@ -52,7 +52,7 @@ from cugraph_ws.graph.view import GraphView
 from cugraph_ws.program.declarations import Jump, VertexNumber, VertexSet, VertexValue
 from cugraph_ws.program.lists import bytes_of_lists
 from cugraph_ws.runtime.communicator import Communicator, attempt
-from cugraph_ws.runtime.device import device
+from cugraph_ws.runtime.dispatch import provider
 from cugraph_ws.runtime.memory import LIMIT, available_memory, format_bytes
 
 __all__ = [
@@ -201,7 +201,7 @@ def _refuse(
     needed, comm = memory(sizes_of(graph, on_device=on_device)), graph.comm
 
     def refuse() -> None:
-        available = room_for_runs(on_device=on_device, comm=comm)
+        available = room_for_runs(on_device=on_device, comm=comm, needed=needed)
         if needed > available:
             kind = "GPU memory" if on_device else "the worker's memory"
             raise GraphMemoryError(
@@ -242,7 +242,7 @@ def refuse_beyond_memory(
     limited = graph is not None and graph.memory_limit is not None
     if not limited and _is_small(needed, on_device):
         return
-    available = room_for_runs(on_device=on_device, graph=graph)
+    available = room_for_runs(on_device=on_device, graph=graph, needed=needed)
     remedy = remedy or (LIMITED if limited else "")
     if needed > available:
         memory = " of GPU memory" if on_device else ""
@@ -296,8 +296,8 @@ def _is_small(needed: float, on_device: bool) -> bool:
 
 
 def room_for_runs(
-    *, on_device: bool, comm: Communicator | None = None, graph: GraphView | None = None
-) -> int:
+    *, on_device: bool, comm: Communicator | None = None, graph: GraphView | None = None, needed: float = 0,
+) -> int:  # fmt: skip
     """Return the bytes that a run may take.
 
     Parameters
@@ -308,12 +308,15 @@ def room_for_runs(
         A rank's, whose worker may have a limit of memory.
     graph : GraphView, optional
         Which may have a `memory_limit`, for itself and the run.
+    needed : float
+        For which graphs give back GPU memory if it is short.
 
     Returns
     -------
     int
     """
-    rooms = [device().free_memory() if on_device else available_memory()]
+    rooms: list[int] = []
+    rooms.append(provider("device memory").room_for(needed) if on_device else available_memory())
     if comm is not None and comm.room is not None and not on_device:
         rooms.append(comm.room)
     if graph is not None and graph.memory_limit is not None:

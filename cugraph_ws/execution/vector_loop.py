@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from collections import namedtuple
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from cugraph_ws.backends import loops
 from cugraph_ws.contract import choose_engine, folded_terms
-from cugraph_ws.errors import EngineError, InputError
+from cugraph_ws.errors import InputError
 from cugraph_ws.execution.loop import Column, Loop, Step
 from cugraph_ws.execution.options import Options
 from cugraph_ws.execution.plain_errors import naming_errors
@@ -23,9 +23,11 @@ from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.cut import own_constants
 from cugraph_ws.partition.part import ProgramPart
 from cugraph_ws.partition.shard import ShardGraph
+from cugraph_ws.program.declarations import ScalarType
 from cugraph_ws.program.typed import typed_function
 from cugraph_ws.program.vector_binding import bind_vectors
 from cugraph_ws.program.vector_program import VectorProgram, length_of
+from cugraph_ws.runtime.arrays import as_host
 from cugraph_ws.runtime.looks import without_looks
 from cugraph_ws.runtime.saved_state import SavedState
 
@@ -93,12 +95,12 @@ class VectorLoop(Loop):
         }
 
     def memory(self, sizes: Sizes) -> float:
-        """Return the bytes that the run takes: two copies of the states, the result and what it reads."""
+        """Return the bytes that the run takes: the states before and after a superstep, the result, and what it reads."""
         program = self.program
-        declared = [*program.state.values(), *program.constants.values()]
-        state = sum(8 * max(1, length_of(one)) for one in program.state.values())
-        constants = sum(12 * max(1, length_of(one)) for one in declared[len(program.state) :])
-        return (3 * state + constants + 2 + 16) * sizes.vertices + 8 * len(
+        state = sum(map(bytes_of, program.state.values()))
+        constants = sum(bytes_of(declared) + 4 for declared in program.constants.values())
+        ids = 16
+        return (3 * state + constants + 2 + ids) * sizes.vertices + 8 * len(
             program.edges
         ) * sizes.arcs
 
@@ -112,11 +114,6 @@ class VectorLoop(Loop):
     def bind(self, graph: GraphView, *, on_host: bool = False) -> None:
         """Bind the program to a graph; collective."""
         self.engine = choose_engine(self.engine, graph)
-        if self.engine == "cuda":
-            raise EngineError(
-                f"{self.name} has vectors, which are computed on the CPU: give engine='cpu', or a graph in the "
-                "host's memory"
-            )
         self._graph = graph
         self.bound = bind_vectors(self.program, graph, self._arguments)
 
@@ -129,17 +126,20 @@ class VectorLoop(Loop):
 
     def _begin(self, bound: Any, graph: GraphView) -> None:
         """Write the first states; collective."""
+        if not self.program.reads_edges:
+            graph = graph.without_edges()
         self.bound, self._graph = bound, graph
         plain = self.engine == "python"
-        self._part = ProgramPart(graph, bound, on_device=False)
-        self._supersteps = loops("vectors", on_device=False).Supersteps(
+        on_device = self.engine == "cuda"
+        self._part = ProgramPart(graph, bound, on_device=on_device)
+        self._supersteps = loops("vectors", on_device=on_device).Supersteps(
             bound, self._part, plain=plain
         )
         with naming_errors(self.program, graph):
             self._supersteps.start(self._values)
         self._active = graph.number_of_vertices
         if not self.program.all_send:
-            self._count(int(np.count_nonzero(self._supersteps.active[: self._part.owned])))
+            self._count(int(np.count_nonzero(as_host(self._supersteps.active[: self._part.owned]))))
         self._add_up()
 
     @property
@@ -248,6 +248,7 @@ class VectorLoop(Loop):
             "program": [
                 *(source.text for source in program.sources.values()),
                 program.combine,
+                program.fold,
                 program.contributors,
                 program.residual,
             ],
@@ -261,10 +262,11 @@ class VectorLoop(Loop):
         """Return all arrays that are needed to resume from this point."""
         columns: dict[str, Array] = {}
         for name, array in self.own_state().items():
-            columns |= split(name, array)
+            columns |= split(name, as_host(array))
+        active = as_host(self._part.by_number(self._supersteps.active))
         return {
             **columns,
-            "_active": self._supersteps.active[: self._part.owned].copy(),
+            "_active": active.astype(np.bool_),
             "_sums": self._sums,
             "_loop": np.array([self._number, self._residual, self._active], np.float64),
         }
@@ -282,15 +284,15 @@ class VectorLoop(Loop):
 
     def restore(self, state: dict[str, Array]) -> None:
         """Resume from what `state` returned, after `start`."""
-        supersteps, owned = self._supersteps, self._part.owned
-        places: Sequence[tuple[str, str, int]] = self._flat()
-        arrays = [array[:, np.newaxis] if array.ndim == 1 else array for array in supersteps.state]
-        written = [0] * len(arrays)
-        for name, _, place in places:
-            arrays[place][:owned, written[place]] = state[name]
-            written[place] += 1
-        supersteps.active[:owned] = state["_active"]
-        self._part.halo.update(*supersteps.state, supersteps.active)
+        supersteps, part = self._supersteps, self._part
+        for (name, declared), array in zip(
+            self.program.state.items(), supersteps.state, strict=True
+        ):
+            saved = [state[column] for column in columns_of(name, length_of(declared))]
+            own = np.column_stack(saved).reshape(part.owned, *array.shape[1:])
+            array[part.order] = part.xp.asarray(own.astype(array.dtype, copy=False))
+        supersteps.active[part.order] = part.xp.asarray(state["_active"])
+        part.halo.update(*supersteps.state, supersteps.active)
         self._sums = state["_sums"]
         self._number, self._active = int(state["_loop"][0]), int(state["_loop"][2])
         self._residual = float(state["_loop"][1])
@@ -322,6 +324,14 @@ class VectorLoop(Loop):
         return columns
 
 
+def bytes_of(declared: Any) -> int:
+    """Return the bytes of what is declared, for each vertex."""
+    kind = getattr(declared, "type", None)
+    return (kind.dtype.itemsize if isinstance(kind, ScalarType) else 8) * max(
+        1, length_of(declared)
+    )
+
+
 def columns_of(name: str, length: int) -> list[str]:
     """Return the names of a field's columns: of a number its own, of a vector one for each element."""
     return [f"{name}_{place}" for place in range(length)] if length else [name]
@@ -331,5 +341,5 @@ def split(name: str, array: Array) -> dict[str, Array]:
     """Return the columns of a field's array by their names."""
     if array.ndim == 1:
         return {name: array}
-    columns = map(np.ascontiguousarray, array.T)
-    return dict(zip(columns_of(name, array.shape[1]), columns, strict=True))
+    names = columns_of(name, array.shape[1])
+    return {column: array[:, place].copy() for place, column in enumerate(names)}

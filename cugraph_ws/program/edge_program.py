@@ -24,6 +24,7 @@ from cugraph_ws.program.declarations import (
     Parameter,
     Predecessor,
     State,
+    VectorType,
     VertexNumber,
     VertexParameter,
     VertexSet,
@@ -298,6 +299,8 @@ def _check_declarations(name: str, declared: dict[str, Any]) -> None:
     for key, value in declared.items():
         if key in TAKEN or key.startswith(("first_", "second_")):
             raise ProgramError(f"{name}.{key}: that name is taken; choose another")
+        if isinstance(getattr(value, "type", None), VectorType):
+            raise ProgramError(f"{name}.{key}: an edge program has no vectors; declare numbers")
         for kind, what in MEANINGLESS.items():
             if isinstance(value, kind):
                 raise ProgramError(f"{name}.{key}: an edge program has no {what}; leave it out")

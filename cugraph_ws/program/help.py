@@ -13,6 +13,7 @@ from cugraph_ws.program.declarations import (
     ScalarType,
     Seed,
     State,
+    VectorType,
     VertexParameter,
     VertexSet,
     VertexValue,
@@ -39,7 +40,9 @@ def help_of(name: str, doc: str, declared: Mapping[str, Any], *, state: Mapping[
     str
     """
     arguments = [line for key, value in declared.items() for line in _argument(key, value)]
-    columns = [f"{key} : {_type(value)}" for key, value in state.items() if value.visible]
+    columns = [
+        f"{_columns(key, value)} : {_type(value)}" for key, value in state.items() if value.visible
+    ]
     parts = [doc or f"{name}, a program.", f"Run it by ws.run({name}, graph, ...)."]
     for title, lines in (("Parameters", arguments), ("Columns of the result", columns)):
         if lines:
@@ -61,6 +64,9 @@ def _argument(name: str, declared: Any) -> Iterator[str]:
         yield f"{name} : id of a vertex"
     elif isinstance(declared, VertexSet):
         yield f"{name} : list of ids{', optional' if declared.optional else ''}"
+    elif isinstance(declared, VertexValue) and isinstance(declared.type, VectorType):
+        yield f"{named} : {declared.type.length} {declared.type.name} of each vertex{optional}"
+        yield f"{TAB}A frame with as many columns, the names of vertex attributes, or an array."
     elif isinstance(declared, VertexValue):
         yield f"{named} : {declared.type.name} of each vertex{optional}"
         yield f"{TAB}A frame, a dict, a number or the name of a vertex attribute."
@@ -73,6 +79,13 @@ def _argument(name: str, declared: Any) -> Iterator[str]:
     elif isinstance(declared, Edge):
         kind = declared.type.name if isinstance(declared.type, ScalarType) else "number"
         yield f"{name} : {kind}, a column of the edge frame{optional}"
+
+
+def _columns(name: str, state: State) -> str:
+    """Return the names of a field's columns."""
+    if not isinstance(state.type, VectorType):
+        return name
+    return f"{name}_0, ..., {name}_{state.type.length - 1}"
 
 
 def _type(state: State) -> str:

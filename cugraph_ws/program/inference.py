@@ -7,6 +7,7 @@ beside the generated code, for other processes.
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import json
 import linecache
@@ -18,7 +19,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import metadata
-from types import SimpleNamespace
+from types import FunctionType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -27,7 +28,7 @@ from cugraph_ws.errors import ProgramError
 from cugraph_ws.program.lists import Listing, why_not_listed
 from cugraph_ws.program.vertex_program import AGGREGATE, FUNCTIONS, VertexProgram
 from cugraph_ws.runtime.machine_code import code_folder, read_entry, shipped_entry, write_entry
-from cugraph_ws.runtime.parsing import in_pieces
+from cugraph_ws.runtime.parsing import in_pieces, parse
 
 __all__ = [
     "CompileError",
@@ -46,6 +47,7 @@ __all__ = [
 
 LAYOUT = 4  # version of the cached format; increment it if inferred types may change
 MOST_KNOWN = 256  # results in memory: a program is bound again for every value of its parameters
+MOST_HELPERS = 64  # sets of helpers whose compiled functions are kept
 ROUNDS = 4  # widening steps after which a combine whose result types keep widening is refused
 
 _known: dict[str, Inference] = {}
@@ -521,19 +523,39 @@ def _refuse_mixed_tuples(code: Any, kinds: dict[str, Any]) -> None:
 
 def _function(text: str, name: str) -> Any:
     """Make a function from its source; its helpers are compiled even if NUMBA_DISABLE_JIT is set."""
+    text = in_pieces(text)
+    space = _executed(text, f"<{name}>")
+    helpers = [
+        ast.unparse(node)
+        for node in parse(text).body
+        if not isinstance(node, ast.FunctionDef) or node.name != name
+    ]
+    space |= _helpers("\n\n".join(helpers))
+    return space[name]
+
+
+@lru_cache(maxsize=MOST_HELPERS)
+def _helpers(text: str) -> dict[str, Any]:
+    """Make functions that others call, which are compiled for all that have the same helpers."""
     from numba.core.registry import CPUDispatcher
 
+    space = _executed(text, f"<helpers {hash(text) % MOST_HELPERS}>")
+    functions = {key: value for key, value in space.items() if isinstance(value, FunctionType)}
+    made = {
+        key: CPUDispatcher(py_func=value, targetoptions={"nopython": True})
+        for key, value in functions.items()
+    }
+    space |= made
+    return made
+
+
+def _executed(text: str, file: str) -> dict[str, Any]:
+    """Return the names that a text defines."""
     space: dict[str, Any] = {"math": math, "np": np}
-    text = in_pieces(text)
-    file = f"<{name}>"
     # Numba's errors quote the source from here.
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     exec(compile(text, file, "exec"), space)  # noqa: S102 - checked by `cugraph_ws.program.source`
-    function = space[name]
-    for key, value in list(space.items()):
-        if key != name and callable(value) and not isinstance(value, type):
-            space[key] = CPUDispatcher(py_func=value, targetoptions={"nopython": True})
-    return function
+    return space
 
 
 @contextmanager

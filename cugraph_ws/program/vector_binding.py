@@ -207,6 +207,7 @@ def _inferred(
         "vectors", state, edges, constants, parameters, program.length, tuple(program.state),
         [length_of(declared) for declared in (*program.state.values(), *program.constants.values())],
         tuple(program.edges), tuple(program.constants), program.parameter_names, program.combine,
+        repr(program.fold),
         [(key, source.text) for key, source in sorted(program.sources.items())],
     )  # fmt: skip
     return remembered(
@@ -223,6 +224,12 @@ class _Elements(Inferrer):
     def run(self) -> Inference:
         """Infer all functions."""
         kinds, is_tuple = self.result("compute")
+        folds = self.program.folds(len(kinds))
+        if len(folds) != len(kinds):
+            raise self.fail(
+                "compute",
+                f"returns {len(kinds)} parts, but {self.program.fold!r} folds {len(folds)}; return a part for each fold",
+            )
         vectors = [kind.startswith(VECTOR) for kind in kinds]
         plain = [kind.removeprefix(VECTOR) for kind in kinds]
         kinds = tuple(

@@ -185,7 +185,13 @@ class VectorWriter:
         ):
             text = f"edges[{place}][arc]"
             if missing is not None:
-                text = repr(missing) if math.isfinite(missing) else f"np.float64('{missing}')"
+                text = (
+                    repr(missing)
+                    if math.isfinite(missing)
+                    else "np.inf"
+                    if missing > 0
+                    else "-np.inf"
+                )
             read[f"edge.{name}"] = (_cast("int64" if kind == "int32" else kind, text), False)
         return read
 
@@ -222,8 +228,9 @@ class VectorWriter:
         for place, (node, _) in enumerate(parts):
             old, value = self.slot(place), _cast(self.types.message[place], node)
             lines = [f"{old} = {old} + {value}"]
-            if self.program.combine != "sum":  # a NaN changes nothing
-                sign = "<" if self.program.combine == "min" else ">"
+            fold = self.folds[place]
+            if fold != "sum":  # a NaN changes nothing
+                sign = "<" if fold == "min" else ">"
                 lines = [f"ws_m = {value}", f"{old} = ws_m if ws_m {sign} {old} else {old}"]
             written += self.over(self.types.vectors[place], lines, self.each)
         return [*written, "return True"]
@@ -271,6 +278,11 @@ class VectorWriter:
         return "\n".join(parts)
 
     @property
+    def folds(self) -> tuple[str, ...]:
+        """The fold of each part of a message."""
+        return self.program.folds(len(self.types.message))
+
+    @property
     def widths(self) -> list[int]:
         """How many numbers each part of a message has."""
         return [self.program.length if vector else 1 for vector in self.types.vectors]
@@ -283,7 +295,7 @@ class VectorWriter:
         ]
         lines: Lines = []
         for place, kind in enumerate(kinds):
-            identity = _cast(kind, identity_of(self.program.combine, kind))
+            identity = _cast(kind, identity_of(self.folds[place], kind))
             vector = self.types.vectors[place]
             each = f"for {ELEMENT} in range(len(gathered[{place}])):"
             lines += self.over(vector, [f"{self.slot(place)} = {identity}"], each)
@@ -366,7 +378,7 @@ def identity_of(combine: str, kind: str) -> str:
 
 def _truth(parts: Parts) -> Lines:
     assert parts is not None
-    return [f"return {_cast('bool', parts[0][0])}"]
+    return [f"return bool({ast.unparse(parts[0][0])})"]
 
 
 def _number(parts: Parts) -> Lines:

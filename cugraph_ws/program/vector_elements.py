@@ -86,6 +86,10 @@ class ElementLoops(ast.NodeTransformer):
         self._in_loop = False
         self._depth, self._temporaries = 1, 0
         self.lines: list[str] = []
+        for name in sorted(self._variables & {*names}):  # arguments to which it assigns
+            value = names[name]
+            if not isinstance(value, list):
+                self._set(definition, name, written(value))
         self._block(copy.deepcopy(definition).body)
 
     def _fail(self, node: ast.AST, what: str) -> NoReturn:
@@ -219,6 +223,7 @@ class ElementLoops(ast.NodeTransformer):
 
     def _set(self, node: ast.stmt, name: str, value: ast.expr) -> None:
         """Assign to a variable, which is always a vector or always a number."""
+        self._tuples.pop(name, None)
         if is_vector(value):
             if self._in_loop:
                 self._fail(
@@ -374,6 +379,8 @@ class ElementLoops(ast.NodeTransformer):
             arguments = [self.visit(argument) for argument in node.args]
             if not any(map(is_vector, arguments)):
                 node.args = arguments
+                if called.removeprefix("np.") in ELEMENTWISE and called.startswith("np."):
+                    node.func = expression(self._spelled(called))
                 return node
         if node.keywords:
             self._fail(node, f"`{ast.unparse(node)}`: give `{called}` no arguments by name")
@@ -388,8 +395,7 @@ class ElementLoops(ast.NodeTransformer):
         if called == "np.where" and len(arguments) == 3:
             return as_vector(ast.IfExp(*arguments))
         if (called != name and name in ELEMENTWISE) or called == "abs":
-            node.args = arguments
-            return as_vector(node)
+            return as_vector(ast.Call(expression(self._spelled(called)), arguments, []))
         if called in ("min", "max"):
             self._fail(
                 node,
@@ -430,26 +436,41 @@ class ElementLoops(ast.NodeTransformer):
             value = as_vector(ast.BinOp(arguments[0], ast.Mult(), arguments[1]))
         if name in ("sum", "mean") and isinstance(value, ast.Compare):
             value = as_vector(ast.Call(ast.Name("int", ast.Load()), [value], []))
+        total, place = self._folded(name, value)
+        if name == "mean":
+            return self._temporary(f"{total} / {self._length}")
+        return ast.Name(place or total, ast.Load())
+
+    def _folded(self, name: str, value: ast.expr) -> tuple[str, str]:
+        """Write a loop that folds elements; return the variables of the result and, for `argmax`, of its index."""
         total = self._temporary(ast.unparse(at(value, "0"))).id
         place = self._temporary("0").id if name.startswith("arg") else ""
         self._write(f"for {ELEMENT} in range(1, {ELEMENTS}):")
         self._depth += 1
-        if name in ("sum", "mean", "dot"):
-            self._write(f"{total} = {total} + {ast.unparse(value)}")
-        else:
-            element = self._temporary(ast.unparse(value)).id
-            sign = ">" if name.endswith("max") else "<"
-            # NaN is the greatest and the least, as in NumPy
-            self._write(
-                f"if {element} {sign} {total} or ({element} != {element} and {total} == {total}):"
-            )
-            self._write(f"    {total} = {element}")
-            if place:
-                self._write(f"    {place} = {ELEMENT}")
+        self._join(name, total, place, ast.unparse(value), ELEMENT)
         self._depth -= 1
-        if name == "mean":
-            return self._temporary(f"{total} / {self._length}")
-        return ast.Name(place or total, ast.Load())
+        return total, place
+
+    def _join(self, name: str, total: str, place: str, value: str, at_place: str) -> None:
+        """Write what folds one more number, which is at an index, into a result."""
+        if name in ("sum", "mean", "dot"):
+            self._write(f"{total} = {total} + {value}")
+            return
+        number = self._temporary(value).id
+        sign = ">" if name.endswith("max") else "<"
+        # NaN is the greatest and the least, as in NumPy; of equal numbers the first counts
+        unknown = f"{number} != {number} and {total}"
+        first = f" or (({number} == {total} or ({unknown} != {total})) and {at_place} < {place})"
+        self._write(
+            f"if {number} {sign} {total} or ({unknown} == {total}){first if place else ''}:"
+        )
+        self._write(f"    {total} = {number}")
+        if place:
+            self._write(f"    {place} = {at_place}")
+
+    def _spelled(self, called: str) -> str:
+        """Return the name of a function of NumPy that computes each element."""
+        return called
 
 
 def as_vector(node: ast.expr) -> ast.expr:

@@ -75,6 +75,7 @@ class _Plain:
             )
             for key, source in program.sources.items()
         }
+        self.folds = program.folds(len(self.types.message))
         self.fit = fitting(program, self.types)
         self.lengths = [length_of(declared) for declared in program.state.values()]
 
@@ -125,8 +126,8 @@ class _Plain:
 
     def clear(self, gathered: Any) -> None:
         """Make what is gathered the identity."""
-        for array in gathered:
-            identity = identity_of(self.program.combine, array.dtype.name)
+        for array, fold in zip(gathered, self.folds, strict=True):
+            identity = identity_of(fold, array.dtype.name)
             array[:] = eval(identity, {"np": np})  # noqa: S307 - our own text
 
     def initial(self, state: Any, constants: Any, vertex: Any, number: Any, values: Any) -> None:
@@ -153,8 +154,8 @@ class _Plain:
         if sent is no_message:
             return False
         parts = sent if self.types.tuple_message else (sent,)
-        for array, part in zip(gathered, parts, strict=True):
-            FOLDS[self.program.combine](array, np.asarray(part).astype(array.dtype), out=array)
+        for array, part, fold in zip(gathered, parts, self.folds, strict=True):
+            FOLDS[fold](array, np.asarray(part).astype(array.dtype), out=array)
         return True
 
     def edge(self, edges: Any, arc: Any) -> Any:

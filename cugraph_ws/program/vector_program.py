@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from cugraph_ws.errors import ProgramError
+from cugraph_ws.program.by_part import ByPart
 from cugraph_ws.program.declarations import State, VectorType, VertexValue
 from cugraph_ws.program.vertex_program import VertexProgram
 
@@ -84,7 +85,13 @@ class VectorProgram(VertexProgram):
         """Whether `apply` is called for a vertex without messages, with the identity of `combine`."""
         if self.contributors is not None:
             return self.contributors == "all"
-        return self.combine == "sum"
+        return self.combine not in ("min", "max")
+
+    def folds(self, parts: int) -> tuple[str, ...]:
+        """Return "sum", "min" or "max" for each part of a message."""
+        if isinstance(self.fold, ByPart):
+            return tuple(map(repr, self.fold.parts))
+        return (self.combine,) * parts
 
     def read_sources(self) -> None:
         """Read and check the source of every function, and refuse what vectors do not go with."""
@@ -99,11 +106,12 @@ class VectorProgram(VertexProgram):
     def _refuse_settings(self) -> None:
         """Refuse declarations that a program with vectors cannot have."""
         name = self.name
-        if self.listing is not None or self.fold is not None or self.combine not in FOLDS:
+        by_part = isinstance(self.fold, ByPart) and set(self.folds(0)) <= set(FOLDS)
+        if not by_part and (self.listing or self.fold or self.combine not in FOLDS):
             chosen = self.listing or self.fold or self.combine
             raise ProgramError(
                 f"{name}.combine is {chosen if isinstance(chosen, str) else repr(chosen)}; vectors are folded element "
-                "by element by sum, min or max: set combine to one of these"
+                "by element by sum, min or max: set combine to one of these, or to one for each part of a message"
             )
         refused = {
             "asynchronous": self.asynchronous,

@@ -207,5 +207,5 @@ def test_the_input_still_to_come_counts():
     needed = estimate(1000, 100, 8, undirected=False)
     with emulated(memory=needed.peak):
         check_device_memory(needed)
-        with pytest.raises(GraphMemoryError, match=r"consume=True, or use engine='cpu'"):
+        with pytest.raises(GraphMemoryError, match=r"consume=True, give placement='host'"):
             check_device_memory(needed, beside=1)

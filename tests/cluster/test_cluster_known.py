@@ -363,7 +363,7 @@ OTHERS = {
     "program", "graph", "alpha", "coupling", "cutoff", "damping", "degree_type", "depth_limit", "directed",
     "destination", "destination_column", "engine", "every", "checkpoint",
     "fail_on_nonconvergence", "k", "max_iter", "method", "options",
-    "parameters", "plan", "predecessors", "progress", "resume", "return_predecessors",
+    "parameters", "plan", "predecessors", "profile", "progress", "resume", "return_predecessors",
     "seed", "source", "source_column", "timeout", "tol", "unreachable", "weight", "weight_column",
     "beta", "center", "endpoints", "format", "hierarchy", "max_level", "normalized", "radius", "resolution",
     "threshold", "top", "at_least", "connected", "count_zeros", "strong", "use_weight",

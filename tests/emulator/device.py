@@ -184,7 +184,8 @@ class EmulatedDevice:
             twice = defined_twice(write())
             assert not twice, f"{name} defines more than once: {sorted(twice)}"
             served = dict.fromkeys(
-                ("interface", "pair_interface", "walk_interface"), load(interface)
+                ("interface", "pair_interface", "vector_interface", "walk_interface"),
+                load(interface),
             )
             space: dict[str, Any] = {}
             for loop in loops:

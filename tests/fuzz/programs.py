@@ -26,7 +26,7 @@ import warnings
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -210,7 +210,27 @@ def _looking_rising(
             number(choose, ["src.x", *constants(real), edge], 2, real),
         )
     clip = f"max({text}, -90)" if pick == "min" else f"min({text}, 90)"
-    return (clip if "*" in text or choose.chance(3) else text), monotone
+    text = clip if "*" in text or choose.chance(3) else text
+    return _to_some(choose, text, "edge.k == 1"), monotone
+
+
+def _to_some(choose: Choices, sent: str, unsent: str) -> str:
+    """Write a message that is perhaps not sent along some arcs."""
+    return f"ws.no_message if {unsent} else ({sent})" if choose.chance(6) else sent
+
+
+def _with_draws(choose: Choices, member: Member, real: bool) -> Member:
+    """Write a program that perhaps draws random numbers where it reads `x`."""
+    if not choose.chance(5):
+        return member
+    draw = "p.random()" if real else f"p.random_integer({choose.pick('2', '5')})"
+    new = member.active and member.active.replace("new.x", f"(new.x + {draw})")
+    return replace(
+        member,
+        init=member.init.replace("vertex * 5", f"{choose.pick('vertex', draw)} * 5"),
+        apply=member.apply.replace("old.x", f"(old.x + {draw})", choose.pick(1, 2)),
+        active=new if choose.chance(2) else member.active,
+    )
 
 
 def flags(choose: Choices, members: int) -> tuple[Frame, list[Member], bool]:
@@ -230,7 +250,7 @@ def flags(choose: Choices, members: int) -> tuple[Frame, list[Member], bool]:
         messages = ["src.x", "src.x or edge.k > 1"] if combine == "min" else messages[:4]
     made = []
     for _ in range(members):
-        compute = choose.pick(*messages)
+        compute = _to_some(choose, choose.pick(*messages), "edge.k == 1")
         apply = choose.pick(
             "old.x or gathered", "gathered or old.x", "True if gathered else old.x",
             "old.x and gathered", "gathered", "not old.x", "old.x != gathered",
@@ -251,6 +271,7 @@ def levels(choose: Choices, members: int) -> tuple[Frame, list[Member], bool]:
         compute = choose.pick(
             "p.superstep + 1", "1", "10 - p.superstep", "p.superstep % 3", "dst.x % 4"
         )
+        compute = _to_some(choose, compute, "edge.k > 1")
         apply = choose.pick(
             "min(old.x, gathered)", "max(old.x, gathered)", "gathered", "old.x + gathered",
             "old.x if old.x > 3 else gathered", "gathered if old.x == 1000 else old.x",
@@ -345,6 +366,7 @@ def _any_member(
     if pair:
         whole = number(choose, [one for one in sending if one != "edge.w"], 1, False)
         sent = f"({sent}), {'edge.k' if real else whole}"
+    sent = _to_some(choose, sent, condition(choose, sending))
     heard = ["gathered[0]", "gathered[1]"] if pair else ["gathered"]
     first = ""
     if guarded:
@@ -360,7 +382,7 @@ def _any_member(
         "new.x < 5", "new.x != old.x and p.superstep < 2", "p.total < 30",
     )  # fmt: skip
     starts = [_first(choose, kind) for _, kind in fields]
-    return Member(", ".join(starts), sent, apply, active)
+    return _with_draws(choose, Member(", ".join(starts), sent, apply, active), real)
 
 
 def _kept(choose: Choices, kind: str, atoms: list[str], real: bool) -> str:
@@ -436,7 +458,10 @@ def named(choose: Choices, members: int) -> tuple[Frame, list[Member], bool]:
         if jumps:  # `y` names a vertex
             kept[1], starts[1] = (f"({one[1]}) % p.number_of_vertices" for one in (kept, starts))
         apply = f"{first}return {', '.join(kept)}"
-        made.append(Member(", ".join(starts), wrap.format(*parts), apply))
+        sent = wrap.format(*parts)
+        if not lists:
+            sent = _to_some(choose, sent, condition(choose, sending))
+        made.append(_with_draws(choose, Member(", ".join(starts), sent, apply), False))
     message: Any = (int, int) if wrap.count("{}") == 2 else int
     return Frame(fields, combine, message, settings), made, False
 

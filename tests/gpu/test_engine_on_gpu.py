@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import zoo
+import zoo_vectors
 from cuda_cases import (
     CASES,
     EXACT,
@@ -29,7 +30,7 @@ from cuda_cases import (
 )
 from plans import planned
 from programs import Hops, Labels, Nearest, Paths, Peel, Rank, Reached
-from shapes import SHAPES, grid, hub, random_edges, rmat, undirected
+from shapes import SHAPES, build, grid, hub, random_edges, rmat, undirected
 
 import cugraph_ws as ws
 from cugraph_ws.backends.cuda import frontier, predecessors
@@ -170,6 +171,19 @@ def test_methods_on_a_large_graph(place, method):
     case = ON_LARGE[place]
     found = case.run(large_graph("rmat"), engine="cuda", method=method)
     check_same(found, expected_on("rmat", place), case)
+
+
+@pytest.mark.parametrize("name", ["rmat", "hub"])
+@pytest.mark.parametrize("program", ["Beliefs", "MinHash", "Sketch", "Smoothed"])
+def test_programs_with_vectors(program, name):
+    graph = build(LARGE[name])
+    values = np.random.default_rng(6).random((graph.number_of_vertices, zoo_vectors.WIDE)) + 0.1
+    given = {"Beliefs": {"prior": values}, "Smoothed": {"features": values[:, : zoo_vectors.K]}}
+    expected, computed = (
+        ws.run(getattr(zoo_vectors, program), graph, engine=engine, **given.get(program, {})).frame
+        for engine in ("cpu", "cuda")
+    )
+    pd.testing.assert_frame_equal(computed, expected, rtol=1e-3, atol=1e-4)
 
 
 def test_a_long_road_takes_a_superstep_a_level():

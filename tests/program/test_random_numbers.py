@@ -8,14 +8,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from clusters import workers
+from draws import MASK, bits, unit, words
 from emulator.device import emulated
 from plans import planned
 from shapes import random_edges
 
 import cugraph_ws as ws
 from cugraph_ws.program.by_group import why_not_together
-from cugraph_ws.program.randomness import CALLS, DRAWING, philox
-from cugraph_ws.program.vertex_program import FUNCTIONS
+from cugraph_ws.program.randomness import DRAWING, philox
 
 EDGES = random_edges(12, 30, seed=3)
 IDS = 10 * np.arange(EDGES.n) + 7  # not the numbers
@@ -25,30 +25,6 @@ WAYS: list[dict[str, Any]] = [
     {"partitions": 2, "exchange": "all"},
 ]  # fmt: skip
 ON_GPU: list[dict[str, Any]] = [{}, {"partitions": 2}]
-MASK = 2**32 - 1
-
-
-def words(key: int, counter: tuple[int, int, int, int]) -> list[int]:
-    """Return the output of Philox-4x32-10, as its authors write it."""
-    x, k, m = list(counter), key & MASK, key >> 32
-    for _ in range(10):
-        one, other = 0xD2511F53 * x[0], 0xCD9E8D57 * x[2]
-        x = [(other >> 32) ^ x[1] ^ k, other & MASK, (one >> 32) ^ x[3] ^ m, one & MASK]
-        k, m = (k + 0x9E3779B9) & MASK, (m + 0xBB67AE85) & MASK
-    return x
-
-
-def bits(seed: int, step: int, function: str, call: int, vertex: int, count: int = 0) -> int:
-    """Return the 64 bits of a draw."""
-    place = list(FUNCTIONS).index(function) * CALLS + call
-    first, second, *_ = words(
-        seed, (vertex & MASK, (vertex >> 32) | place << 16, count, step & MASK)
-    )
-    return first << 32 | second
-
-
-def unit(*draw: Any) -> float:
-    return (bits(*draw) >> 11) / 2**53
 
 
 def neighbours() -> list[list[int]]:

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from emulator.device import emulated
 from reference_vectors import vectors
-from zoo_vectors import Beliefs, K, Labels, MinHash, Reached, Sketch, Smoothed
+from zoo_vectors import WIDE, Beliefs, K, Labels, MinHash, Reached, Sketch, Smoothed
 
 import cugraph_ws as ws
 
@@ -24,6 +25,7 @@ EDGES = pd.DataFrame(
 )
 PLACES = [f"f{place}" for place in range(K)]
 VALUES = RNG.integers(1, 9, (N, K)) / 8
+PRIORS = RNG.integers(1, 9, (N, WIDE)) / 8
 SEEDS = np.where(np.arange(N)[:, None] < 4, np.eye(K)[np.arange(N) % K], 0.0)
 STARTS = np.where(np.arange(N) < 3, np.arange(N), -1)
 DEGREES = np.bincount(EDGES.destination, minlength=N)
@@ -31,7 +33,8 @@ DEGREES = np.bincount(EDGES.destination, minlength=N)
 
 def framed(values: np.ndarray) -> pd.DataFrame:
     """Return vectors as a frame, its rows in another order."""
-    return pd.DataFrame(values, columns=PLACES).assign(vertex=range(N)).iloc[::-1]
+    columns = [f"f{place}" for place in range(values.shape[1])]
+    return pd.DataFrame(values, columns=columns).assign(vertex=range(N)).iloc[::-1]
 
 
 CASES: dict[Any, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
@@ -39,7 +42,7 @@ CASES: dict[Any, tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = {
     Smoothed: ({"features": framed(VALUES)}, {"features": VALUES}, {"alpha": 0.5}),
     MinHash: ({}, {}, {}),
     Sketch: ({}, {}, {}),
-    Beliefs: ({"prior": framed(VALUES)}, {"prior": VALUES, "degree": DEGREES}, {}),
+    Beliefs: ({"prior": framed(PRIORS)}, {"prior": PRIORS, "degree": DEGREES}, {}),
     Reached: ({"start": dict(enumerate(STARTS.tolist()))}, {"start": STARTS}, {}),
 }
 
@@ -69,18 +72,29 @@ def test_zoo(program: Any) -> None:
         ws.run(program, opened, engine="cpu", **given),
         ws.run(program, opened, engine="cpu", plan=ws.Plan(partitions=3), **given),
     ]
+    frames = [run.frame for run in runs]
+    with emulated(), graph() as on_device:
+        runs.append(ws.run(program, on_device, engine="cuda", **given))
+        frames.append(runs[-1].frame)
     expected = vectors(program, N, arcs, constants, runs[0].iterations, **parameters)
     assert len(expected) == runs[0].iterations > 1
-    for run in runs:
+    for run, frame in zip(runs, frames, strict=True):
         assert run.iterations == runs[0].iterations
         assert run.stopped == runs[0].stopped
-        for name, column in states_of(program, run.frame).items():
+        for name, column in states_of(program, frame).items():
             wanted = expected[-1][name].reshape(N, -1)
             single = column.dtype == np.float32
             np.testing.assert_allclose(
                 column, wanted, rtol=2e-5 if single else 1e-12, atol=1e-6 * single
             )
     assert ws.check(program, opened, **given)
+
+
+def test_several_emulated_gpus() -> None:
+    with emulated():
+        report = ws.check(Sketch, graph(), max_iter=1)
+    assert report
+    assert "engine='cuda', plan=Plan(partitions=2)" in report.configurations
 
 
 def test_a_run_goes_on_from_its_checkpoint(tmp_path: Any) -> None:
@@ -136,6 +150,10 @@ def program(**members: Any) -> Any:
     return ws.vertex_program(type("Four", (), {**body, **members}))
 
 
+def one_part(src):
+    return src.x, 1
+
+
 def a_settled(state):
     return state.x[0] > 1
 
@@ -157,6 +175,7 @@ def an_edge(src, edge):
         ),
         ({"combine": ws.mode()}, "vectors are folded"),
         ({"combine": a_larger, "identity": 0.0}, "vectors are folded"),
+        ({"combine": (sum, ws.top(2))}, "or to one for each part of a message"),
         ({"combine": min, "asynchronous": True}, "leave out `asynchronous`"),
         ({"in_place": True}, "leave out `in_place`"),
         ({"settled": a_settled}, "leave out `settled`"),
@@ -276,11 +295,26 @@ def test_a_vector_where_a_number_is_needed() -> None:
 
     with pytest.raises(ws.ProgramError, match="returns a vector for `y`, which is a number"):
         ws.run(program(y=ws.float64, init=init, apply=apply), graph())
+    with pytest.raises(ws.ProgramError, match=r"returns 2 parts, but \(sum, max, min\) folds 3"):
+        ws.run(program(combine=(sum, max, min), compute=one_part), graph())
     with pytest.raises(ws.ProgramError, match=r"active .* returns a vector; return a number"):
         ws.run(program(active=active), graph())
 
 
-def test_where_vectors_are_refused_for_now() -> None:
+def test_help_names_the_columns() -> None:
+    assert "share_0, ..., share_5 : float32" in Labels.__doc__
+    assert "given : 6 float32 of each vertex, by default 0.0" in Labels.__doc__
+
+
+def test_edge_programs_have_no_vectors() -> None:
+    class Common:
+        x = ws.vector(ws.float32, 4)
+
+    with pytest.raises(ws.ProgramError, match="an edge program has no vectors"):
+        ws.edge_program(Common)
+
+
+def test_where_vectors_are_refused() -> None:
     with pytest.raises(ws.ProgramError, match="phases do not hand on"):
         ws.phases(MinHash)
     with pytest.raises(ws.InputError, match="no plan to explain"):

@@ -79,6 +79,23 @@ def test_a_step_draws_and_reads_no_edge() -> None:
     assert ws.check(ws.phases(Drawn, Drawn, rounds=2), edges)
 
 
+@pytest.mark.parametrize("partitions", [None, 2])
+def test_vectors_are_normalised_by_a_step(partitions: int | None) -> None:
+    @ws.vertex_step
+    class Normalised:
+        share = ws.vector(ws.float64, 3)
+
+        def init(vertex):
+            return np.arange(3) + vertex * 1.0
+
+        def apply(old):
+            return old.share / np.sum(old.share)
+
+    more = {} if partitions is None else {"partitions": partitions}
+    found = ws.run(Normalised, graph_of(EDGES), **planned(engine="python", **more)).frame
+    assert np.allclose(found["share_2"], [(v + 2) / (3 + 3 * v) for v in range(EDGES.n)])
+
+
 def test_a_graph_keeps_its_edges_and_loses_them_in_its_copy() -> None:
     graph = graph_of(EDGES)
     alone = graph.without_edges()

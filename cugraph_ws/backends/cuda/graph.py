@@ -5,6 +5,7 @@ Kernels treat rows differently by their length.  In this order a class of length
 
 from __future__ import annotations
 
+import itertools
 import weakref
 from collections.abc import Callable, Sequence
 from threading import RLock
@@ -13,7 +14,12 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from cugraph_ws.backends.cuda.grouping import Ends, number_dtype, run
-from cugraph_ws.backends.cuda.memory import check_device_memory, check_transpose_memory, estimate
+from cugraph_ws.backends.cuda.memory import (
+    check_device_memory,
+    check_transpose_memory,
+    estimate,
+    gives_back,
+)
 from cugraph_ws.backends.cuda.rows import (
     Rows,
     VertexOrder,
@@ -36,6 +42,7 @@ __all__ = ["DeviceGraph", "Order", "Rows", "build", "from_host", "graph_behind"]
 DeviceArray = Any  # CuPy's or NumPy's
 Order = Literal["csc", "csr"]
 
+_USES = itertools.count()
 DEGREES = np.left_shift(np.int64(1), np.arange(40))  # degrees that are looked up at once
 ASKED_FIRST = 1  # requests before the min-neighbour cache is made: many graphs are searched once
 # (least in-degree, threads for each row) in the kernel that makes the cache
@@ -118,6 +125,8 @@ class DeviceGraph:
         self.measured: dict[str, float] = {}  # what choices of layouts have found out, by name
         self.gathered = 0  # supersteps so far in which all vertices gathered from all
         self.choices: dict[str, str] = {}  # layout and reason of the last run of each program
+        self.used = next(_USES)
+        gives_back(self)
 
     @property
     def numbers(self) -> DeviceArray:
@@ -421,14 +430,14 @@ class DeviceGraph:
 
         Parameters
         ----------
-        array : device array or ndarray, shape (size,)
+        array : device array or ndarray, shape (size, ...)
 
         Returns
         -------
-        device array, shape (size,)
+        device array, shape (size, ...)
         """
         xp = self._device.xp
-        return xp.take(xp.asarray(array), self.numbers)
+        return xp.take(xp.asarray(array), self.numbers, axis=0)
 
     def in_weight_sums(self, name: str) -> DeviceArray:
         """Sum an edge attribute over the arcs into each vertex.
@@ -470,6 +479,30 @@ class DeviceGraph:
             sum_rows(self._device, self._csr.offsets, self.values(name, "csr"), sums)
             return sums
 
+    def give_back(self) -> int:
+        """Free what can be made again: out-neighbours, values in their order or from the host, further layouts.
+
+        Returns
+        -------
+        int
+            Their bytes on the device; 0 if another thread is making some.
+        """
+        if not self._lock.acquire(blocking=False):
+            return 0
+        try:
+            before = self.nbytes
+            self._least, self._chunks, self._layouts = None, {}, {}
+            if not self.arcs_on_host:
+                self._csr = self._transposed = None
+                self._values = {
+                    key: values
+                    for key, values in self._values.items()
+                    if key[1] == "csc" and self._fetch is None
+                }
+            return before - self.nbytes
+        finally:
+            self._lock.release()
+
     def close(self) -> None:
         """Free the memory; using the graph afterwards raises InputError."""
         with self._lock:
@@ -480,6 +513,7 @@ class DeviceGraph:
     def _open(self) -> VertexOrder:
         if self._vertex_order is None:
             raise InputError("the graph is closed; use it before close() or inside its `with`")
+        self.used = next(_USES)
         return self._vertex_order
 
 

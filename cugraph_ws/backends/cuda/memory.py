@@ -15,11 +15,16 @@ part P.  An arc has v bytes of values.  A sort needs as much memory again as it 
     done                         (2 i + 8) n + i A + v A
 
 That is the least a build takes.  Where more is free, arcs are grouped in buckets (`bucketing`).
+
+Before something is refused, graphs give back what they can make again: those first that were used longest ago.
 """
 
 from __future__ import annotations
 
+import logging
+import weakref
 from dataclasses import dataclass
+from typing import Protocol
 
 from cugraph_ws.backends.cuda.grouping import number_dtype, part_size, round_size
 from cugraph_ws.contract import LayoutCost
@@ -35,8 +40,11 @@ __all__ = [
     "estimate",
     "estimate_numbering",
     "estimate_transpose",
+    "gives_back",
+    "room_for",
 ]
 
+LOG = logging.getLogger("cugraph_ws")
 _CHUNK = 1 << 26  # rows that `numbering` translates at a time
 
 
@@ -73,6 +81,51 @@ class DeviceEstimate:
             f"CSR {format_bytes(self.csr)}, values {format_bytes(self.values)}, "
             f"peak {format_bytes(self.peak)} beside the input"
         )
+
+
+class GivesBack(Protocol):
+    """Has arrays on the device that it can make again.
+
+    Attributes
+    ----------
+    used : int
+        Grows with each use.
+    """
+
+    used: int
+
+    def give_back(self) -> int:
+        """Free these arrays, unless another thread is making some; return their bytes."""
+
+
+_GIVING: weakref.WeakSet[GivesBack] = weakref.WeakSet()
+
+
+def gives_back(graph: GivesBack) -> None:
+    """Have a graph be asked when memory is short, as long as it exists."""
+    _GIVING.add(graph)
+
+
+def room_for(needed: float) -> int:
+    """Return the bytes that can be allocated; if these are too few, after graphs have given back some.
+
+    Arrays that a run still reads stay until it drops them.
+    """
+    gpu = device()
+    free = gpu.free_memory()
+    if needed <= free:
+        return free
+    for graph in sorted(_GIVING, key=lambda graph: graph.used):
+        if freed := graph.give_back():
+            gpu.trim(everything=True)
+            free = gpu.free_memory()
+            LOG.info(
+                "%s of GPU memory are needed: a graph gave back %s, and %s are available",
+                format_bytes(needed), format_bytes(freed), format_bytes(free),
+            )  # fmt: skip
+            if needed <= free:
+                break
+    return free
 
 
 def estimate(
@@ -175,7 +228,7 @@ def check_device_memory(
     GraphMemoryError
         With the estimate and the remedies.
     """
-    available = device().free_memory()
+    available = room_for(needed.peak + beside)
     available = available if room is None else min(available, room)
     if needed.peak + beside > available:
         raise GraphMemoryError(
@@ -222,7 +275,8 @@ def check_transpose_memory(arcs: int, vertices: int, *, keep: bool) -> None:
     GraphMemoryError
         With the needed and the free memory.
     """
-    needed, available = estimate_transpose(arcs, vertices, keep=keep), device().free_memory()
+    needed = estimate_transpose(arcs, vertices, keep=keep)
+    available = room_for(needed)
     if needed > available:
         raise GraphMemoryError(
             f"the graph's out-neighbours need {format_bytes(needed)} of GPU memory while they are "
@@ -246,7 +300,8 @@ def check_layout_memory(name: str, cost: LayoutCost, *, beside: int = 0) -> None
     GraphMemoryError
         With the needed and the free memory.
     """
-    needed, available = max(cost.peak, cost.kept + beside), device().free_memory()
+    needed = max(cost.peak, cost.kept + beside)
+    available = room_for(needed)
     if needed > available:
         raise GraphMemoryError(
             f"layout={name!r} needs {format_bytes(needed)} of GPU memory beside the graph and "
