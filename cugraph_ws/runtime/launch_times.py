@@ -137,7 +137,9 @@ class _TimedKernels:
         self, name: str, grid: int, block: int, *arguments: Any, **options: Any
     ) -> Prepared:
         launch = self._kernels.prepare(name, grid, block, *arguments, **options)
-        return _TimedLaunch(self._device, name, launch)
+        return (
+            _TimedLaunch(self._device, name, launch) if grid else launch
+        )  # without blocks, nothing runs
 
     def prepare_together(self, name: str, items: int, block: int, *arguments: Any) -> Prepared:
         launch = self._kernels.prepare_together(name, items, block, *arguments)

@@ -17,7 +17,7 @@ from shapes import SHAPES, build, rmat
 import cugraph_ws as ws
 from cugraph_ws.execution import profile as profiles
 from cugraph_ws.runtime.device import device
-from cugraph_ws.runtime.launch_times import Launch, Launches
+from cugraph_ws.runtime.launch_times import Launch, Launches, recorded_launches
 
 EDGES = rmat(6, 4, seed=61)
 START = int(EDGES.source[0])
@@ -144,6 +144,9 @@ def test_launches_on_a_gpu():
         assert rows["launches"].sum() == 6
         assert (rows["milliseconds"] > 0).all()
         assert rows["program"].tolist() == ["PageRank"] * len(rows)
+        with recorded_launches() as launches:
+            device().module("running_sums").launch("sum_rows", 0, 32, *[np.zeros(1)] * 3, 0)
+            assert launches.take() == []
         count = emulator.launches
         assert ws.run(ws.PageRank, graph, engine="cuda", max_iter=6).profile is None
         assert emulator.launches > count
