@@ -349,7 +349,7 @@ class Cited:
         return common
 
 
-@entry(message=float, compiled=True)
+@entry(message=float)
 class Detour:
     """The shortest way from one to the other through a third vertex, beside that of the edge itself."""
 
@@ -383,7 +383,7 @@ class Widest:
         return common - edge.weight
 
 
-@entry(lambda n: {"rank": {v: v * 5 % 7 for v in range(n)}}, compiled=True)
+@entry(lambda n: {"rank": {v: v * 5 % 7 for v in range(n)}})
 class Greatest:
     """The two greatest ranks among common neighbours, the greatest first."""
 
