@@ -354,18 +354,8 @@ QUERIES: dict[str, dict[str, Any]] = {
 WITHOUT_RUN = ("conductance", "modularity")  # no supersteps, and so none of their options
 ENGINES_OWN = ("argument", "dtype", "on_device")
 DECLARATIONS = (
-    *(
-        "edge",
-        "hidden",
-        "like",
-        "nullable",
-        "parameter",
-        "vector",
-        "vertex_value",
-        "l1_norm",
-        "max_norm",
-    ),
-    *("aggregate", "vertex_program", "edge_program", "edge_state", "walk", "vertex_step"),
+    *("edge", "hidden", "like", "nullable", "parameter", "vertex_value", "l1_norm", "max_norm"),
+    *("aggregate", "vertex_program", "edge_program", "edge_state", "walk", "vertex_step", "vector"),
     *("bitset", "first_by", "histogram", "mode", "top"),
     *("at", "greatest_at", "least_at", "sum_at", "phase"),
 )
@@ -438,6 +428,7 @@ def function_targets() -> list[Target]:
             "attribute": "weight",
             "field": "x",
             "k": 2,
+            "length": 2,
             "name": "x",
             "pointer": "x",
             "program": ws.BFS,
