@@ -104,7 +104,7 @@ def _peers(case: Case, starts: Any) -> dict[str, Any]:
     calls: dict[str, Any] = {
         UNIFORM: lambda: walks[0](handle, graph, many, LENGTH),
         "walks, by weight": lambda: walks[1](handle, graph, many, LENGTH, None),
-        "walks, node2vec": lambda: pylibcugraph.node2vec_random_walks(handle, graph, many, LENGTH, RETURN, IN_OUT),
+        "walks, node2vec": lambda: pylibcugraph.node2vec_random_walks(handle, graph, many[:FEW_WALKS], LENGTH, RETURN, IN_OUT),
     }  # fmt: skip
     return calls | {
         _sampled(count, replace): partial(sample, count, replace)
