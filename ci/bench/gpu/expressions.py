@@ -72,6 +72,7 @@ def _folds(case: Case, graph: ws.Graph) -> list[Entrant]:
     from numba import cuda
 
     x = cp.random.RandomState(5).random_sample(graph.number_of_vertices, dtype=cp.float32)
+    values = graph.vertices.assign(value=x)
     laid = graph.on_device()
 
     @cuda.jit  # type: ignore[misc]
@@ -82,7 +83,7 @@ def _folds(case: Case, graph: ws.Graph) -> list[Entrant]:
         )
         if row >= len(sums):
             return
-        total, most = np.float32(0), np.float32(0)
+        total, most = np.float32(0), np.float32(-np.inf)
         for arc in range(offsets[row] + lane, offsets[row + 1], 32):
             value = x[indices[arc]]
             total += value
@@ -111,7 +112,7 @@ def _folds(case: Case, graph: ws.Graph) -> list[Entrant]:
         return proofs.close(cp.asarray(frame["total"].values), laid.by_number(sums), 1e-3)
 
     return [
-        _entrant(OURS, lambda: ws.run(SumAndGreatest, graph, x=x, **STOP), check),
+        _entrant(OURS, lambda: ws.run(SumAndGreatest, graph, x=values, **STOP), check),
         _kernel("a kernel, a warp for each row", launch),
     ]
 
@@ -134,7 +135,7 @@ def _vectors(case: Case, graph: ws.Graph) -> list[Entrant]:
         return proofs.close(cp.asarray(result.frame["x_0"].values), sums, 1e-3)
 
     return [
-        _entrant(OURS, lambda: ws.run(Vectors, graph, given=given, **STOP), check),
+        _entrant(OURS, lambda: ws.run(Vectors, graph, given=given.get(), **STOP), check),
         _kernel("cuSPARSE's product with 64 columns", lambda: matrix @ placed),
     ]
 
@@ -144,7 +145,8 @@ def _table(case: Case, graph: ws.Graph) -> list[Entrant]:
 
     kinds = cp.arange(graph.number_of_vertices, dtype=cp.int32) % len(RATES)
     rates = cp.asarray(RATES, cp.float32)[kinds]
-    plain = ws.run(ByValue, graph, rate=rates, **STOP).frame["total"]
+    by_kind, by_value = (graph.vertices.assign(value=values) for values in (kinds, rates))
+    plain = ws.run(ByValue, graph, rate=by_value, **STOP).frame["total"]
 
     def check(result: ws.Result) -> float:
         return proofs.close(
@@ -152,6 +154,6 @@ def _table(case: Case, graph: ws.Graph) -> list[Entrant]:
         )
 
     return [
-        _entrant(OURS, lambda: ws.run(ByTable, graph, kind=kinds, **STOP), check),
-        _entrant("a value of each vertex", lambda: ws.run(ByValue, graph, rate=rates, **STOP)),
+        _entrant(OURS, lambda: ws.run(ByTable, graph, kind=by_kind, **STOP), check),
+        _entrant("a value of each vertex", lambda: ws.run(ByValue, graph, rate=by_value, **STOP)),
     ]

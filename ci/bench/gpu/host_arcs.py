@@ -16,8 +16,9 @@ COPY, ON_DEVICE = "one copy of the arcs", f"{OURS}, arcs on the device"
 
 def host_arcs(case: Case, section: Section, repeats: int) -> None:
     """Time both placements; compare a superstep with the link."""
-    with ws.Graph(case.frame("weighted"), placement="host") as graph:
+    with ws.Graph(case.table, placement="host") as graph:
         _supersteps(case, graph, section, repeats)
+    with ws.Graph(case.frame("weighted"), placement="host") as graph:
         start, near = case.start, case.ours("weighted")
         calls = {
             "bfs": lambda graph: ws.bfs(graph, start), "sssp": lambda graph: ws.sssp(graph, start),
