@@ -85,6 +85,7 @@ VALUES: dict[str, tuple[Any, ...]] = {
     "method": ("vwc-8",),
     "filter": ("ballot",),
     "shard_bytes": (4096,),
+    "profile": (True,),
     "progress": (lambda update: True,),
     "timeout": (1000.0,),
     "checkpoint": ("state.parquet",),
