@@ -6,7 +6,7 @@ only what this file declares; which loop over edges runs, and where, is up to th
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import add
@@ -125,16 +125,16 @@ def folded_terms(
     folds : sequence of str
         "sum", "max", "min" or "any", for each aggregate.
     """
-    functions: dict[str, Callable[..., Any]] = {
+    functions: dict[str, np.ufunc] = {
         "sum": np.add,
         "min": np.fmin,
         "max": np.fmax,
         "any": np.fmax,
     }
-    folded = terms_of_none(folds)
-    for place, fold in enumerate(folds):
-        for row in rows:
-            folded[place] = functions[fold](folded[place], row[place])
+    folded, columns = terms_of_none(folds), np.transpose(rows)
+    for place, fold in enumerate(folds if len(rows) else ()):
+        function = functions[fold]  # one row after the other: NumPy's own sums are in pairs
+        folded[place] = function(folded[place], function.accumulate(columns[place])[-1])
     return folded
 
 
