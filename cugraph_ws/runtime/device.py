@@ -11,6 +11,7 @@ import importlib
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
 from functools import cached_property, lru_cache
 from typing import Any, Protocol
 
@@ -511,7 +512,7 @@ class CudaDevice:
 
 
 _substitute: Device | None = None
-_wrap: Callable[[Device], Any] | None = None
+_wrap: ContextVar[Callable[[Device], Any] | None] = ContextVar("wrap", default=None)
 
 
 @contextmanager
@@ -538,19 +539,18 @@ def installed(substitute: Device) -> Iterator[Device]:
 
 @contextmanager
 def wrapped_by(wrap: Callable[[Device], Any]) -> Iterator[None]:
-    """Let `device` return each device wrapped, in a `with` block.
+    """Let `device` return each device wrapped, in a `with` block of this thread and those that it starts.
 
     Parameters
     ----------
     wrap : callable
         Returns what is used in the place of a device.
     """
-    global _wrap  # noqa: PLW0603 - one for the process, as the devices are
-    before, _wrap = _wrap, wrap
+    token = _wrap.set(wrap)
     try:
         yield
     finally:
-        _wrap = before
+        _wrap.reset(token)
 
 
 def has_device() -> bool:
@@ -570,10 +570,10 @@ def device() -> Device:
     EngineError
         If there is no GPU, or CuPy or Numba-CUDA is missing.
     """
-    unwrapped = _current()
-    if _wrap is None:
+    unwrapped, wrap = _current(), _wrap.get()
+    if wrap is None:
         return unwrapped
-    wrapped: Device = _wrap(unwrapped)
+    wrapped: Device = wrap(unwrapped)
     return wrapped
 
 

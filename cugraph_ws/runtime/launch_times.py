@@ -10,6 +10,7 @@ import math
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any
 
@@ -84,24 +85,24 @@ def _milliseconds(cuda: Any, before: Any, after: Any) -> float:
     return float(cuda.get_elapsed_time(before, after))
 
 
-_recording: Launches | None = None
+_recording: ContextVar[Launches | None] = ContextVar("recording", default=None)
 
 
 @contextmanager
 def recorded_launches() -> Iterator[Launches]:
-    """Record all launches of this process in a `with` block.
+    """Record all launches in a `with` block of this thread, and of the threads that it starts.
 
     Yields
     ------
     Launches
     """
-    global _recording  # noqa: PLW0603 - one for the process, as the devices are
-    before, _recording = _recording, Launches()
+    launches = Launches()
+    token = _recording.set(launches)
     try:
         with wrapped_by(_TimedDevice):
-            yield _recording
+            yield launches
     finally:
-        _recording = before
+        _recording.reset(token)
 
 
 class _TimedLaunch:
@@ -111,10 +112,11 @@ class _TimedLaunch:
         self._device, self._kernel, self._launch = device, kernel, launch
 
     def __call__(self) -> None:
-        if _recording is None:
+        recording = _recording.get()
+        if recording is None:
             self._launch()
         else:
-            _recording.record(self._device, self._kernel, self._launch)
+            recording.record(self._device, self._kernel, self._launch)
 
     def change(self, place: int, value: int) -> None:
         self._launch.change(place, value)

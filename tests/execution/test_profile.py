@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 from types import SimpleNamespace
 from unittest.mock import patch
 
@@ -199,6 +200,40 @@ def test_a_function_gives_the_profile_of_each_of_its_runs():
     assert list(seen[0].frame.columns[:4]) == ["program", "phase", "superstep", "supersteps"]
     with pytest.raises(ws.InputError, match="profile='x' must be True, False or a function"):
         ws.pagerank(frame, profile="x")
+
+
+def test_profiles_in_several_threads_have_rows_of_their_own():
+    """Also if they end in another order than they began, and beside a run without a profile."""
+    seen = {}
+    begun, ended = threading.Event(), threading.Event()
+
+    def nothing():
+        pass
+
+    nothing.resident_threads = 0
+
+    def first():
+        with recorded_launches() as launches:
+            begun.set()
+            assert ended.wait(60)
+            seen["first"] = device()
+            launches.record(seen["first"], "of the first", nothing)
+            seen["launches"] = [launch.kernel for launch in launches.take()]
+
+    with emulated() as gpu:
+        thread = threading.Thread(target=first)
+        thread.start()
+        assert begun.wait(60)
+        with recorded_launches() as launches, build(SHAPES["clique"]) as graph:
+            ws.run(ws.BFS, graph, start=0, engine="cuda")
+            kernels = {launch.kernel for launch in launches.take()}
+        assert device() is gpu  # not wrapped, though the first still is
+        ended.set()
+        thread.join()
+        assert device() is gpu
+    assert "of the first" not in kernels
+    assert kernels
+    assert seen["launches"] == ["of the first"]
 
 
 def test_ranges_for_profilers(monkeypatch):
