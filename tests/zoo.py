@@ -15,7 +15,7 @@ from unittest.mock import patch
 
 import numpy as np
 from programs import values_of
-from reference import Graph, Outcome
+from reference import Graph, Outcome, run
 from shapes import frame, vertex_frame
 from verify import Edges
 
@@ -28,6 +28,7 @@ __all__ = [
     "RATE",
     "ZOO",
     "Entry",
+    "check_by_reference",
     "difference",
     "edges_found",
     "edges_shown",
@@ -190,6 +191,16 @@ def difference(
             if not near or not math.isclose(mine, other, rel_tol=tolerance, abs_tol=tolerance):
                 return f"{name} of vertex {v} is {mine}, not {other}: {found[name]}, not {values}"
     return None
+
+
+def check_by_reference(entry: Entry, edges: Edges) -> None:
+    """Compare a run of plain Python, in one partition and in two, with the reference interpreter."""
+    graph, given = graph_of(edges), entry.given(edges.n)
+    outcome = run(entry.program, reference_graph(edges), given, message=entry.message)
+    expected = shown(entry.program, outcome.states, edges.n)
+    for plan in (ws.Plan(), ws.Plan(partitions=2)):
+        result = ws.run(entry.program, graph, engine="python", plan=plan, **given)
+        assert difference(found_by(entry.program, result), expected, entry.tolerance) is None
 
 
 @contextmanager

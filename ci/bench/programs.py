@@ -13,8 +13,6 @@ import cugraph_ws as ws
 
 PAGERANK_TOL = 1e-6  # bound of the L1 norm of the last change, which every library uses
 SUPERSTEPS = 20  # of programs whose every superstep reads all edges
-
-
 WIDTH = 64  # of vectors
 RATES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
 

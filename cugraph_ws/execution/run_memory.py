@@ -315,8 +315,7 @@ def room_for_runs(
     -------
     int
     """
-    rooms: list[int] = []
-    rooms.append(provider("device memory").room_for(needed) if on_device else available_memory())
+    rooms = [int(provider("device memory").room_for(needed)) if on_device else available_memory()]
     if comm is not None and comm.room is not None and not on_device:
         rooms.append(comm.room)
     if graph is not None and graph.memory_limit is not None:

@@ -66,9 +66,10 @@ __all__ = [
     "check_edge_values",
     "constant_values",
     "edge_columns",
-    "parameter_value",
+    "parameter_values",
     "program_on",
     "refuse_unknown",
+    "state_types",
 ]
 
 ANY_WEIGHT = (
@@ -208,18 +209,10 @@ def bind(
     arguments = by_own_names(program, arguments)
     refuse_unknown(program, arguments)
     columns, kinds, missing = edge_columns(program, graph)
-    state = tuple(
-        kinds[list(program.edges).index(declared.type.attribute)]
-        if isinstance(declared.type, Like)
-        else declared.type.name
-        for declared in program.state.values()
-    )
+    state = state_types(program, kinds)
     weight = columns[0] if len(columns) == 1 else graph.weight
     constants = _constants(program, graph, arguments, state, weight, on_device=on_device)
-    values = tuple(
-        parameter_value(program, name, declared, graph, arguments)
-        for name, declared in program.parameters.items()
-    )
+    values = parameter_values(program, graph, arguments)
     finite = check_edge_values(program, graph, columns, state)
     _check_vertex_numbers(program, graph)
     if program.draws_by_edge and graph.parallel_edges:
@@ -838,7 +831,27 @@ def _graph_constant(source: str, graph: GraphView, weight: str | None, *, on_dev
     return graph.weight_sums(weight, incoming=incoming, on_device=on_device)
 
 
-def parameter_value(
+def state_types(program: Any, edges: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the NumPy type names of a program's state fields, given those of the edge attributes that it reads."""
+    return tuple(
+        edges[list(program.edges).index(declared.type.attribute)]
+        if isinstance(declared.type, Like)
+        else declared.type.name
+        for declared in program.state.values()
+    )
+
+
+def parameter_values(
+    program: Any, graph: GraphView, arguments: Mapping[str, Any]
+) -> tuple[Any, ...]:
+    """Return a program's declared parameters as NumPy scalars, vertices as their numbers; collective."""
+    return tuple(
+        _parameter_value(program, name, declared, graph, arguments)
+        for name, declared in program.parameters.items()
+    )
+
+
+def _parameter_value(
     program: Any,
     name: str,
     declared: Parameter | VertexParameter | Seed,

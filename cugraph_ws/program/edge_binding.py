@@ -16,7 +16,7 @@ from cugraph_ws.program.binding import (
     check_edge_values,
     constant_values,
     edge_columns,
-    parameter_value,
+    parameter_values,
     refuse_unknown,
 )
 from cugraph_ws.program.declarations import Constant, Distribution, Parameter, VertexNumber
@@ -136,10 +136,7 @@ def bind_edges(
             by_name[name] = xp.asarray(array if binds_on_device else as_host(array)), uniform
     constants = tuple(array for array, _ in by_name.values())
     uniforms = tuple(uniform for _, uniform in by_name.values())
-    values = tuple(
-        parameter_value(program, name, declared, graph, arguments)
-        for name, declared in program.parameters.items()
-    )
+    values = parameter_values(program, graph, arguments)
     kinds = tuple(np.dtype(array.dtype).name for array in constants)
     telling = tuple(
         value

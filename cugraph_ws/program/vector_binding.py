@@ -19,12 +19,12 @@ from cugraph_ws.program.binding import (
     check_edge_values,
     constant_values,
     edge_columns,
-    parameter_value,
+    parameter_values,
     refuse_unknown,
+    state_types,
 )
 from cugraph_ws.program.declarations import (
     Distribution,
-    Like,
     VectorType,
     VertexNumber,
     VertexValue,
@@ -63,6 +63,15 @@ class BoundVectors:
     constants: tuple[npt.NDArray[Any], ...]
     values: tuple[Any, ...]
 
+    def empty_state(self, xp: Any, size: int) -> tuple[Any, ...]:
+        """Return an array of zeros for each state field, of shape (size,) or (size, length), of NumPy or CuPy."""
+        shapes = [
+            (size, length) if length else (size,)
+            for length in map(length_of, self.program.state.values())
+        ]
+        kinds = map(np.dtype, self.types.state)
+        return tuple(xp.zeros(shape, kind) for shape, kind in zip(shapes, kinds, strict=True))
+
 
 def bind_vectors(
     program: VectorProgram, graph: GraphView, arguments: Mapping[str, Any]
@@ -90,21 +99,13 @@ def bind_vectors(
     arguments = by_own_names(program, arguments)
     refuse_unknown(program, arguments)
     columns, kinds, missing = edge_columns(program, graph)
-    state = tuple(
-        kinds[list(program.edges).index(declared.type.attribute)]
-        if isinstance(declared.type, Like)
-        else declared.type.name
-        for declared in program.state.values()
-    )
+    state = state_types(program, kinds)
     weight = columns[0] if len(columns) == 1 else graph.weight
     by_name: dict[str, Any] = {}
     for name, declared in program.constants.items():
         by_name[name] = _constant(program, name, declared, graph, weight, arguments, by_name)
     constants = tuple(by_name.values())
-    values = tuple(
-        parameter_value(program, name, declared, graph, arguments)
-        for name, declared in program.parameters.items()
-    )
+    values = parameter_values(program, graph, arguments)
     check_edge_values(program, graph, columns, state)
     if program.validate is not None:
         given = zip((*program.constants, *program.parameters), (*constants, *values), strict=True)

@@ -14,7 +14,7 @@ from cugraph_ws.graph.view import GraphView
 from cugraph_ws.program.binding import (
     check_edge_values,
     edge_columns,
-    parameter_value,
+    parameter_values,
     refuse_unknown,
 )
 from cugraph_ws.program.codegen import loop_text
@@ -78,10 +78,7 @@ def bind_walk(
     finite = check_edge_values(program, graph, columns, ())
     for name in () if finite else program.weights:
         _refuse_infinite(program, graph, named[name])
-    values = tuple(
-        parameter_value(program, name, declared, graph, arguments)
-        for name, declared in program.parameters.items()
-    )
+    values = parameter_values(program, graph, arguments)
     types = WalkTypes(kinds, tuple(value.dtype.name for value in values))
     try:
         _check_result(program, types)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import pandas as pd
 import pytest
-import reference
 from emulator.device import emulated
 from shapes import random_edges
-from zoo import Entry, difference, found_by, graph_of, reference_graph, shown
+from zoo import Entry, check_by_reference, found_by, graph_of
 from zoo_folds import BY_PART, NeighbourStatistics, PartsOfSome
 from zoo_meetings import write
 
@@ -19,12 +18,7 @@ EDGES = random_edges(9, 21, seed=11)
 
 @pytest.mark.parametrize("entry", BY_PART, ids=str)
 def test_programs_mean_what_the_reference_says(entry: Entry) -> None:
-    graph, given = graph_of(EDGES), entry.given(EDGES.n)
-    outcome = reference.run(entry.program, reference_graph(EDGES), given, message=entry.message)
-    for plan in (ws.Plan(), ws.Plan(partitions=2)):
-        result = ws.run(entry.program, graph, engine="python", plan=plan, **given)
-        expected = shown(entry.program, outcome.states, EDGES.n)
-        assert difference(found_by(entry.program, result), expected, entry.tolerance) is None
+    check_by_reference(entry, EDGES)
 
 
 def test_statistics_of_neighbours_in_plain_python() -> None:

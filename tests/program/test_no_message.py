@@ -6,10 +6,9 @@ import math
 
 import pandas as pd
 import pytest
-import reference
 import zoo_messages
 from shapes import random_edges
-from zoo import Entry, difference, found_by, graph_of, reference_graph, shown
+from zoo import Entry, check_by_reference, graph_of
 from zoo_meetings import write
 from zoo_messages import SELECTIVE
 
@@ -21,12 +20,7 @@ EDGES = random_edges(9, 21, seed=11)
 
 @pytest.mark.parametrize("entry", SELECTIVE, ids=str)
 def test_programs_mean_what_the_reference_says(entry: Entry) -> None:
-    graph, given = graph_of(EDGES), entry.given(EDGES.n)
-    outcome = reference.run(entry.program, reference_graph(EDGES), given, message=entry.message)
-    for plan in (ws.Plan(), ws.Plan(partitions=2)):
-        result = ws.run(entry.program, graph, engine="python", plan=plan, **given)
-        expected = shown(entry.program, outcome.states, EDGES.n)
-        assert difference(found_by(entry.program, result), expected, entry.tolerance) is None
+    check_by_reference(entry, EDGES)
 
 
 def test_a_minimum_stays_free_of_order_and_others_are_told_by_a_flag() -> None:

@@ -14,7 +14,6 @@ from cugraph_ws.program.modules import compiled_module
 from cugraph_ws.program.vector_binding import BoundVectors
 from cugraph_ws.program.vector_codegen import vector_source
 from cugraph_ws.program.vector_plain import plain_vectors
-from cugraph_ws.program.vector_program import length_of
 from cugraph_ws.runtime.threads import cut_evenly, cut_offsets, number_of_tasks, parallel, serial
 
 __all__ = ["Supersteps"]
@@ -51,22 +50,13 @@ class Supersteps:
             plain_vectors(bound) if plain else compiled_module(program, bound.types, vector_source)
         )
         self._parallel = serial if plain else parallel
-        self.state, self._fresh = self._empty(), self._empty()
+        self.state, self._fresh = (bound.empty_state(np, part.size) for _ in range(2))
         self.active = np.zeros(part.size, np.bool_)
         self._next_active = np.zeros(part.size, np.bool_)
         offsets = part.csc.offsets
         elements = (int(offsets[-1]) + part.owned) * program.length
         pieces = 1 if plain else number_of_tasks(elements, ELEMENTS_A_TASK, MOST_A_TASK)
         self._ranges = cut_offsets(offsets, pieces)
-
-    def _empty(self) -> tuple[Array, ...]:
-        """Return arrays for the state fields."""
-        shapes = [
-            (self._part.size, length) if length else (self._part.size,)
-            for length in map(length_of, self._bound.program.state.values())
-        ]
-        kinds = self._bound.types.state
-        return tuple(np.zeros(shape, kind) for shape, kind in zip(shapes, kinds, strict=True))
 
     @property
     def source(self) -> str:

@@ -14,7 +14,6 @@ from cugraph_ws.backends.cuda.vector_codegen import vector_kernels, warps_of
 from cugraph_ws.contract import terms_of_none
 from cugraph_ws.partition.part import ProgramPart
 from cugraph_ws.program.vector_binding import BoundVectors
-from cugraph_ws.program.vector_program import length_of
 from cugraph_ws.runtime.device import device
 
 __all__ = ["Supersteps"]
@@ -45,21 +44,10 @@ class Supersteps:
         self._bound, self._part, self._xp = bound, part, part.xp
         self._kernels = vector_kernels(device(), bound.program, bound.types)
         self._block = 32 * warps_of(bound.program, bound.types)
-        self.state, self._fresh = self._empty(), self._empty()
+        self.state, self._fresh = (bound.empty_state(self._xp, part.size) for _ in range(2))
         self.active = self._xp.zeros(part.size, np.uint8)
         self._next_active = self._xp.zeros(part.size, np.uint8)
         self._constants = _flat(part.constants)
-
-    def _empty(self) -> tuple[Array, ...]:
-        """Return arrays for the state fields."""
-        shapes = [
-            (self._part.size, length) if length else (self._part.size,)
-            for length in map(length_of, self._bound.program.state.values())
-        ]
-        kinds = self._bound.types.state
-        return tuple(
-            self._xp.zeros(shape, np.dtype(kind)) for shape, kind in zip(shapes, kinds, strict=True)
-        )
 
     def _launch(self, name: str, vertices: int, *arguments: Any) -> None:
         """Launch a kernel that has a warp for each vertex."""
