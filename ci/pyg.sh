@@ -15,5 +15,5 @@ make_venv .venv-pyg test
 export PYTHONPATH="$PWD/ci"
 root=$PWD
 cd "$tests"
-exec "$root/.venv-pyg/bin/python" -m pytest -q -p pyg_sampler -k "not hetero and not single_link and not input_id" \
+exec "$root/.venv-pyg/bin/python" -m pytest -q --color=no -p pyg_sampler -k "not hetero and not single_link and not input_id" \
     loader/test_neighbor_loader.py loader/test_link_neighbor_loader.py "$@"

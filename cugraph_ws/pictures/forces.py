@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cugraph_ws.backends import loops
 from cugraph_ws.kernels.cpu import layout as kernels
 from cugraph_ws.runtime.looks import look
-from cugraph_ws.runtime.threads import cut_evenly, number_of_tasks, parallel
 
 __all__ = ["positions"]
 
@@ -27,12 +27,14 @@ STALLED = 0.8  # share of groups above which contracting does not pay
 SMALL = 384  # vertices of a graph whose forces are computed for all pairs
 FIRST_MOVES = 6  # times the moves of the finest graph, for the coarsest
 MARGIN = 0.8  # between components, in lengths of the mean edge
-TASK = 2048  # vertices whose forces a thread computes at a time, at least
+FEW = 1024  # vertices that a CPU moves sooner than a GPU
+MOST_ON_DEVICE = 2**30  # vertices, of which there are up to twice as many nodes, in 32 bits
 
 
 def positions(
-    offsets: Array, indices: Array, iterations: int, seed: int, weights: Array | None = None
-) -> Array:
+    offsets: Array, indices: Array, iterations: int, seed: int, weights: Array | None = None, *,
+    on_device: bool = False,
+) -> Array:  # fmt: skip
     """Return the position of each vertex.
 
     Parameters
@@ -45,6 +47,8 @@ def positions(
     seed : int
     weights : ndarray of float64, shape (arcs,), optional
         How strongly the ends of an edge attract each other; 1 by default.
+    on_device : bool
+        Whether a GPU moves the vertices of large levels.
 
     Returns
     -------
@@ -65,7 +69,7 @@ def positions(
             laid[lo, 0] = 1.0
         elif hi - lo > 2:
             rows = kernels.component_rows((offsets, indices, pulls), order, place, lo, hi)
-            laid[lo:hi] = _upright(_connected(rows, iterations, random))
+            laid[lo:hi] = _upright(_connected(rows, iterations, random, on_device))
     if len(indices):
         ends = place[np.repeat(np.arange(size), np.diff(offsets))], place[indices]
         laid /= np.linalg.norm(laid[ends[0]] - laid[ends[1]], axis=1).mean()
@@ -74,7 +78,9 @@ def positions(
     return laid[place]
 
 
-def _connected(rows: Rows, iterations: int, random: np.random.Generator) -> Array:
+def _connected(
+    rows: Rows, iterations: int, random: np.random.Generator, on_device: bool
+) -> Array:  # fmt: skip
     """Return the positions of a connected graph's vertices, by its levels."""
     levels: list[tuple[Rows, Array]] = [(rows, np.ones(len(rows[0]) - 1))]
     groups: list[Array] = []
@@ -90,36 +96,26 @@ def _connected(rows: Rows, iterations: int, random: np.random.Generator) -> Arra
         groups.append(group)
     rows, masses = levels.pop()
     x, y = random.uniform(-1, 1, (2, len(masses))) * np.sqrt(len(rows[0]) * masses.mean())
-    _relax(rows, masses, x, y, np.sqrt(len(masses)) / 2, FIRST_MOVES * iterations)
+    _relax(rows, masses, x, y, np.sqrt(len(masses)) / 2, FIRST_MOVES * iterations, on_device)
     while groups:
         group = groups.pop()
         spread = np.sqrt(masses)[group] / 2
         rows, masses = levels.pop()
         shifts = random.uniform(-1, 1, (2, len(masses))) * spread
         x, y = x[group] + shifts[0], y[group] + shifts[1]
-        _relax(rows, masses, x, y, 0.5, iterations)
+        _relax(rows, masses, x, y, 0.5, iterations, on_device)
     return np.stack([x, y], axis=1)
 
 
-def _relax(rows: Rows, masses: Array, x: Array, y: Array, step: float, iterations: int) -> None:
+def _relax(
+    rows: Rows, masses: Array, x: Array, y: Array, step: float, iterations: int, on_device: bool
+) -> None:  # fmt: skip
     """Move vertices, in place."""
-    size = len(x)
-    if size <= SMALL:
+    if len(x) <= SMALL:
         kernels.relax(rows, masses, x, y, step, iterations)
         return
-    codes, force = np.empty(size, np.int64), (np.empty(size), np.empty(size))
-    ranges, cells = np.empty((2 * size, 3), np.int32), np.empty((2 * size, 4))
-    state = np.array([step, np.inf, 0.0])
-    cuts = cut_evenly(size, number_of_tasks(size, TASK, 16 * TASK))
-    for _ in range(iterations):
-        side = kernels.cell_codes(x, y, codes)
-        codes.sort()
-        order = codes & (2**31 - 1)
-        ordered = x[order], y[order], masses[order]
-        tree = ranges, cells, kernels.build_tree(codes, *ordered, side, ranges, cells)
-        shared = rows, (x, y), order, ordered, tree, force
-        parallel(kernels.forces, [(*shared, cut) for cut in cuts])
-        kernels.move(x, y, force, masses, state)
+    on_device = on_device and FEW < len(x) < MOST_ON_DEVICE
+    loops("layout", on_device=on_device).relax(rows, masses, x, y, step, iterations)
 
 
 def _upright(laid: Array) -> Array:

@@ -8,9 +8,11 @@ import numpy as np
 
 from cugraph_ws.algorithms.options import Columns, Weight, refuse_great, refuse_negative
 from cugraph_ws.arguments import check_count
+from cugraph_ws.contract import choose_engine
 from cugraph_ws.errors import InputError
 from cugraph_ws.execution.dask_frames import is_on_cluster
 from cugraph_ws.execution.keywords import takes_names_of_others
+from cugraph_ws.execution.options import Engine
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
@@ -30,6 +32,7 @@ def layout(
     *,
     iterations: int = 50,
     seed: int = 0,
+    engine: Engine = "auto",
     source: Columns = "source",
     destination: Columns = "destination",
     weight: Weight = None,
@@ -39,8 +42,7 @@ def layout(
 
     Edges attract their ends and all vertices repel each other, on coarse graphs first.  The direction
     of edges does not matter, parallel edges count once, or with the sum of their weights, and components are
-    placed side by side.  It runs on
-    the CPU; the rows of a graph on a GPU are copied to the host.
+    placed side by side.  A GPU computes the forces of large graphs; coarse graphs are made on the CPU.
 
     Parameters
     ----------
@@ -49,7 +51,10 @@ def layout(
     iterations : int
         Moves of all vertices, on each level of coarser graphs.
     seed : int
-        The same seed gives the same positions, bit by bit, with any number of threads.
+        The same seed gives the same positions, bit by bit, with any number of threads; on a GPU others than on a
+        CPU.
+    engine : {"auto", "cpu", "cuda", "python"}
+        Where forces are computed: by default on the GPU if the graph is there.  "python" is as "cpu".
     source, destination : str or list of str
         Id columns of an edge frame.
     weight : str, optional
@@ -67,6 +72,8 @@ def layout(
     ------
     InputError
         If the graph is on a cluster, the frame or an argument is invalid, or a weight is negative.
+    EngineError
+        If there is no GPU for `engine="cuda"`.
 
     References
     ----------
@@ -86,6 +93,7 @@ def layout(
         "layout", graph, source=source, destination=destination, weight=weight, directed=directed,
         weighted=True,
     )  # fmt: skip
+    engine = choose_engine(engine, opened)
     refuse_negative(opened)
     refuse_great(opened, 4.0 * opened.number_of_arcs)
     rows = neighbour_rows(opened, opened.weight)
@@ -94,7 +102,9 @@ def layout(
     weights = rows.values
     if weights is not None:
         weights = weights / (weights.mean() or 1.0) if len(weights) else None
-    laid = positions(rows.offsets, rows.indices, iterations, seed, weights)
+    laid = positions(
+        rows.offsets, rows.indices, iterations, seed, weights, on_device=engine == "cuda"
+    )
     return opened.vertex_frame({"x": laid[:, 0].copy(), "y": laid[:, 1].copy()})
 
 

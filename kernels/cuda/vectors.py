@@ -68,8 +68,8 @@ def fold_arc(
     """Return what is folded, with the message along an arc, and whether there was any message."""
     if MASKED and sends[source] == 0:
         return folded, hears
-    folded, heard = fold(folded, state, constants, source, vertex, edges, arc, values)
-    return folded, hears or heard
+    folded, received = fold(folded, state, constants, source, vertex, edges, arc, values)
+    return folded, hears or received
 
 
 @kernel
@@ -133,17 +133,36 @@ def gather_vectors(
             of_lane = np.int64(load_once(indices, min(first + lane(), end - 1)))
             arcs = min(np.int64(32), end - first)
             fours = arcs - arcs % 4
-            for at in range(0, fours, 4):  # four at once, so that their rows are on the way together
+            for at in range(
+                0, fours, 4
+            ):  # four at once, so that their rows are on the way together
                 arc, a, b = first + at, shuffle(FULL, of_lane, at), shuffle(FULL, of_lane, at + 1)
                 c, d = shuffle(FULL, of_lane, at + 2), shuffle(FULL, of_lane, at + 3)
-                folded, hears = fold_arc(folded, hears, state, constants, a, vertex, edges, arc, values, sends)
-                folded, hears = fold_arc(folded, hears, state, constants, b, vertex, edges, arc + 1, values, sends)
-                folded, hears = fold_arc(folded, hears, state, constants, c, vertex, edges, arc + 2, values, sends)
-                folded, hears = fold_arc(folded, hears, state, constants, d, vertex, edges, arc + 3, values, sends)
+                folded, hears = fold_arc(
+                    folded, hears, state, constants, a, vertex, edges, arc, values, sends
+                )
+                folded, hears = fold_arc(
+                    folded, hears, state, constants, b, vertex, edges, arc + 1, values, sends
+                )
+                folded, hears = fold_arc(
+                    folded, hears, state, constants, c, vertex, edges, arc + 2, values, sends
+                )
+                folded, hears = fold_arc(
+                    folded, hears, state, constants, d, vertex, edges, arc + 3, values, sends
+                )
             for at in range(fours, arcs):
                 source = shuffle(FULL, of_lane, at)
                 folded, hears = fold_arc(
-                    folded, hears, state, constants, source, vertex, edges, first + at, values, sends
+                    folded,
+                    hears,
+                    state,
+                    constants,
+                    source,
+                    vertex,
+                    edges,
+                    first + at,
+                    values,
+                    sends,
                 )
         share(gathered, folded)
         sync_warp(FULL)

@@ -91,7 +91,9 @@ def test_zoo(program: Any) -> None:
 
 
 def test_a_row_longer_than_a_warp() -> None:
-    sources = np.arange(1, 72)  # two whole turns of 32 lanes, a group of four arcs, and three arcs more
+    sources = np.arange(
+        1, 72
+    )  # two whole turns of 32 lanes, a group of four arcs, and three arcs more
     edges = pd.DataFrame({"source": sources, "destination": 0})
     features = np.random.default_rng(3).random((72, WIDE))
 

@@ -161,7 +161,11 @@ class _WarpWriter(VectorWriter):
                 ]
         parts = "".join(f"part_{place}, " for place in range(len(self.widths)))
         lines += [f"    return ({parts})", "@inline\ndef identity():", *nothing]
-        lines += [f"    return {self.of_lane('part_{}')}", "@inline\ndef share(gathered, folded):", *stored]
+        lines += [
+            f"    return {self.of_lane('part_{}')}",
+            "@inline\ndef share(gathered, folded):",
+            *stored,
+        ]
         return "\n".join([*lines, "    return"])
 
     def terms(self) -> str:
