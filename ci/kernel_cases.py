@@ -358,9 +358,11 @@ def _jumps() -> None:
 
 
 def _moves() -> None:
-    """Move the vertices of a path."""
-    rows = np.array([0, 1, 3, 4]), np.array([1, 0, 2, 1], np.int32), np.ones(4)
-    layout.relax(rows, np.ones(3), np.arange(3.0), np.zeros(3), 0.5, 1)
+    """Move the vertices of a path, and group them; indices of coarser levels are wide."""
+    for kind in (np.int32, np.int64):
+        rows = np.array([0, 1, 3, 4]), np.array([1, 0, 2, 1], kind), np.ones(4, np.int64)
+        layout.coarser(rows, np.ones(3))
+        layout.relax(rows, np.ones(3), (np.arange(3.0), np.zeros(3)), 0.5, 1)
 
 
 def _hub() -> None:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from cugraph_ws.backends import loops
 from cugraph_ws.kernels.cpu import layout as kernels
+from cugraph_ws.runtime.arrays import array_module, as_host
 from cugraph_ws.runtime.looks import look
 
 __all__ = ["positions"]
@@ -24,7 +25,6 @@ Rows = tuple[Array, Array, Array]  # offsets, indices, weights
 
 COARSEST = 24  # vertices of a graph that is not contracted further
 STALLED = 0.8  # share of groups above which contracting does not pay
-SMALL = 384  # vertices of a graph whose forces are computed for all pairs
 FIRST_MOVES = 6  # times the moves of the finest graph, for the coarsest
 MARGIN = 0.8  # between components, in lengths of the mean edge
 FEW = 1024  # vertices that a CPU moves sooner than a GPU
@@ -82,40 +82,48 @@ def _connected(
     rows: Rows, iterations: int, random: np.random.Generator, on_device: bool
 ) -> Array:  # fmt: skip
     """Return the positions of a connected graph's vertices, by its levels."""
-    levels: list[tuple[Rows, Array]] = [(rows, np.ones(len(rows[0]) - 1))]
-    groups: list[Array] = []
-    while (size := len(levels[-1][1])) > COARSEST:
-        (offsets, indices, weights), masses = levels[-1]
-        group = np.full(size, -1, np.int64)
-        order = np.argsort(np.diff(offsets), kind="stable")
-        count = kernels.group_neighbours(offsets, indices, weights, masses, order, group)
-        if count > STALLED * size:
-            break
-        contracted = kernels.contract_rows(offsets, indices, weights, group, count)
-        levels.append((contracted, np.bincount(group, masses, count)))
-        groups.append(group)
-    rows, masses = levels.pop()
-    x, y = random.uniform(-1, 1, (2, len(masses))) * np.sqrt(len(rows[0]) * masses.mean())
-    _relax(rows, masses, x, y, np.sqrt(len(masses)) / 2, FIRST_MOVES * iterations, on_device)
-    while groups:
-        group = groups.pop()
-        spread = np.sqrt(masses)[group] / 2
-        rows, masses = levels.pop()
-        shifts = random.uniform(-1, 1, (2, len(masses))) * spread
-        x, y = x[group] + shifts[0], y[group] + shifts[1]
-        _relax(rows, masses, x, y, 0.5, iterations, on_device)
-    return np.stack([x, y], axis=1)
+    masses = np.ones(len(rows[0]) - 1)
+    if not on_device or not FEW < len(masses) < MOST_ON_DEVICE:
+        return np.stack(_laid(rows, masses, iterations, random), axis=1)
+    from cugraph_ws.backends.cuda.loops.layout import UNIT
+
+    xp = array_module(on_device)
+    weights = np.rint(rows[2] / UNIT).astype(np.int64)
+    placed = tuple(map(xp.asarray, (*rows[:2], weights)))
+    x, y = _laid(placed, xp.asarray(masses), iterations, random, UNIT)
+    return np.stack([as_host(x), as_host(y)], axis=1)
 
 
-def _relax(
-    rows: Rows, masses: Array, x: Array, y: Array, step: float, iterations: int, on_device: bool
-) -> None:  # fmt: skip
-    """Move vertices, in place."""
-    if len(x) <= SMALL:
-        kernels.relax(rows, masses, x, y, step, iterations)
-        return
-    on_device = on_device and FEW < len(x) < MOST_ON_DEVICE
-    loops("layout", on_device=on_device).relax(rows, masses, x, y, step, iterations)
+def _laid(
+    rows: Any, masses: Any, iterations: int, random: np.random.Generator, unit: float | None = None
+) -> tuple[Any, Any]:
+    """Return x and y of a level's vertices, which begin where those of the coarser level ended.
+
+    Large levels are on a GPU if there is a `unit`, that of their weights, and coarser ones on the host.
+    """
+    size, on_device = len(masses), unit is not None
+    xp = array_module(on_device)
+    if unit is not None and size <= FEW:
+        offsets, indices, weights = map(as_host, rows)
+        at = _laid((offsets, indices, weights * unit), as_host(masses), iterations, random)
+        return xp.asarray(at[0]), xp.asarray(at[1])
+    backend, first = loops("layout", on_device=on_device), size <= COARSEST
+    if not first:
+        group, coarse_rows, coarse_masses = backend.coarser(rows, masses)
+        first = len(coarse_masses) > STALLED * size
+    if first:
+        radius = np.sqrt((size + 1) * float(masses.mean()))
+        at = tuple(map(xp.asarray, random.uniform(-1, 1, (2, size)) * radius))
+        backend.relax(rows, masses, at, np.sqrt(size) / 2, FIRST_MOVES * iterations)
+        return at
+    at = _laid(coarse_rows, coarse_masses, iterations, random, unit)
+    spread = xp.take(xp.sqrt(coarse_masses) / 2, group)
+    shifts = map(xp.asarray, random.uniform(-1, 1, (2, size)))
+    at = tuple(
+        xp.take(part, group) + shift * spread for part, shift in zip(at, shifts, strict=True)
+    )
+    backend.relax(rows, masses, at, 0.5, iterations)
+    return at
 
 
 def _upright(laid: Array) -> Array:

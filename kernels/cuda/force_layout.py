@@ -236,7 +236,7 @@ def write_nodes(
 
 @kernel
 def repel(
-    codes: Any, ordered: Any, ranges: Any, cells: Any, nodes: Any, across: Any, up: Any, size: Any
+    codes: Any, ordered: Any, firsts: Any, ranges: Any, cells: Any, across: Any, up: Any, size: Any
 ) -> None:  # fmt: skip
     """Write the force of all others on each vertex, a thread for a vertex in the order of the tree.
 
@@ -246,14 +246,14 @@ def repel(
         Ascending.
     ordered : (float64[size], float64[size], float64[size])
         x, y and masses in their order.
-    ranges, cells : int32[3 * nodes], float64[4 * nodes]
+    firsts, ranges, cells : int64[size + 1], int32[3 * nodes], float64[4 * nodes]
         See `write_nodes`.
-    nodes : int
     across, up : float64[size]
         By vertex.  Written.
     size : int
     """
     xs, ys, masses = ordered
+    nodes = np.int64(firsts[size])
     for place in range(block() * threads() + thread(), size, blocks() * threads()):
         here_x, here_y = xs[place], ys[place]
         force_x = force_y = 0.0
@@ -284,13 +284,16 @@ def repel(
 
 
 @kernel
-def attract(rows: Any, positions: Any, across: Any, up: Any, size: Any) -> None:
+def attract(
+    rows: Any, unit: Any, positions: Any, across: Any, up: Any, size: Any
+) -> None:  # fmt: skip
     """Add the force of its neighbours on each vertex, a warp for a vertex.
 
     Parameters
     ----------
-    rows : (int64[size + 1], int32[arcs], float64[arcs])
-        Neighbours, and the weights of edges.
+    rows : (int64[size + 1], int[arcs], int64[arcs])
+        Neighbours, and the weights of edges, in `unit`.
+    unit : float64
     positions : (float64[size], float64[size])
         x and y.
     across, up : float64[size]
@@ -308,7 +311,7 @@ def attract(rows: Any, positions: Any, across: Any, up: Any, size: Any) -> None:
             arc = np.int64(at_arc)
             neighbour = np.int64(indices[arc])
             dx, dy = x[neighbour] - here_x, y[neighbour] - here_y
-            pull = weights[arc] * math.sqrt(dx * dx + dy * dy)
+            pull = unit * np.float64(weights[arc]) * math.sqrt(dx * dx + dy * dy)
             force_x += pull * dx
             force_y += pull * dy
         distance = 16

@@ -1,4 +1,4 @@
-"""Moves of a layout's vertices on the CPU; see `cugraph_ws.pictures.forces`."""
+"""Levels of a layout and moves of their vertices on the CPU; see `cugraph_ws.pictures.forces`."""
 
 from __future__ import annotations
 
@@ -10,32 +10,57 @@ import numpy.typing as npt
 from cugraph_ws.kernels.cpu import layout as kernels
 from cugraph_ws.runtime.threads import cut_evenly, number_of_tasks, parallel
 
-__all__ = ["relax"]
+__all__ = ["coarser", "relax"]
 
 Array = npt.NDArray[Any]
+Rows = tuple[Array, Array, Array]
 
+SMALL = 384  # vertices of a graph whose forces are computed for all pairs
 TASK = 2048  # vertices whose forces a thread computes at a time, at least
 
 
-def relax(
-    rows: tuple[Array, Array, Array], masses: Array, x: Array, y: Array, step: float, iterations: int
-) -> None:  # fmt: skip
-    """Move vertices by the forces between them, in place.
+def coarser(rows: Rows, masses: Array) -> tuple[Array, Rows, Array]:
+    """Group vertices with their neighbours.
 
     Parameters
     ----------
-    rows : tuple of (ndarray of int64, ndarray of int32, ndarray of float64)
+    rows : tuple of (array of int64, array of int, array)
         Offsets of the neighbours of each vertex, these, and the weights of edges.
-    masses : ndarray of float64, shape (n,)
+    masses : array of float64, shape (n,)
         Integers.
-    x, y : ndarray of float64, shape (n,)
-        Written.
+
+    Returns
+    -------
+    group : array of int64, shape (n,)
+    rows, masses
+        Of the graph of groups.
+    """
+    group = np.full(len(masses), -1, np.int64)
+    order = np.argsort(np.diff(rows[0]), kind="stable")
+    count = kernels.group_neighbours(*rows, masses, order, group)
+    return group, kernels.contract_rows(*rows, group, count), np.bincount(group, masses, count)
+
+
+def relax(
+    rows: Rows, masses: Array, positions: tuple[Array, Array], step: float, iterations: int
+) -> None:
+    """Move vertices by the forces between them.
+
+    Parameters
+    ----------
+    rows, masses
+        See `coarser`.
+    positions : tuple of two arrays of float64, shape (n,)
+        x and y.  Written.
     step : float
         The length of the first move.
     iterations : int
         Number of moves.
     """
-    size = len(x)
+    size, (x, y) = len(masses), positions
+    if size <= SMALL:
+        kernels.relax(rows, masses, x, y, step, iterations)
+        return
     codes, force = np.empty(size, np.int64), (np.empty(size), np.empty(size))
     ranges, cells = np.empty((2 * size, 3), np.int32), np.empty((2 * size, 4))
     state = np.array([step, np.inf, 0.0])

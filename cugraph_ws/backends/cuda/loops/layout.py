@@ -1,4 +1,8 @@
-"""Moves of a layout's vertices on the GPU; see `cugraph_ws.pictures.forces`."""
+"""Levels of a layout and moves of their vertices on the GPU; see `cugraph_ws.pictures.forces`.
+
+Arguments and results are as in `cugraph_ws.backends.cpu.loops.layout`, but on the device, and weights are int64, in
+`UNIT`: sums of them do not depend on the order of additions.
+"""
 
 from __future__ import annotations
 
@@ -6,33 +10,52 @@ import math
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from cugraph_ws.backends.cuda.loops.louvain import merged
 from cugraph_ws.kernels.cuda.force_layout import CELLS
+from cugraph_ws.partition.neighbourhoods import row_numbers
+from cugraph_ws.runtime.bins import bin_sums
 from cugraph_ws.runtime.device import device
 from cugraph_ws.runtime.looks import look
 
-__all__ = ["relax"]
+__all__ = ["UNIT", "coarser", "relax"]
 
-Array = npt.NDArray[Any]
+Array = Any  # CuPy's
+Rows = tuple[Array, Array, Array]
 
 BLOCK = 128
-FINE = 1 << 15  # units along the side of a cell of the finest grid, in which sums are counted
+UNIT = 2.0**-24  # of weights, whose mean is 1 in the finest graph
+ROUNDS = 6  # of proposals
+FINE = 1 << 15  # units along the side of a cell of the finest grid, in which masses are summed
 PATIENCE, COOLING = 5, 0.9  # as in kernels/cpu/layout.py
 
 
+def coarser(rows: Rows, masses: Array) -> tuple[Array, Rows, Array]:
+    """Group vertices with their neighbours."""
+    xp, size = device().xp, len(masses)
+    mates, proposals = xp.full(size, -1, np.int64), xp.empty(size, np.int64)
+    for _ in range(ROUNDS):
+        look()
+        _launch("propose_mates", rows, masses, mates, proposals, size=size, lanes=32)
+        _launch("accept_mates", proposals, mates, size=size)
+    leaders = proposals
+    _launch("join_groups", rows, masses, mates, leaders, size=size, lanes=32)
+    numbers = xp.cumsum(leaders == xp.arange(size)) - 1
+    group, count = xp.take(numbers, leaders), int(numbers[-1]) + 1
+    sources = row_numbers(xp, rows[0], len(rows[1]))
+    contracted = merged(rows, sources, group, count, weighted=True)
+    return group, contracted, bin_sums(group, masses, count)
+
+
 def relax(
-    rows: tuple[Array, Array, Array], masses: Array, x: Array, y: Array, step: float, iterations: int
-) -> None:  # fmt: skip
-    """Move vertices by the forces between them, in place; arguments are as on the CPU, on the host."""
-    gpu, xp, size = device(), device().xp, len(x)
+    rows: Rows, masses: Array, positions: tuple[Array, Array], step: float, iterations: int
+) -> None:
+    """Move vertices by the forces between them."""
+    xp, size = device().xp, len(masses)
 
     def launch(name: str, *arguments: Any, lanes: int = 1) -> None:
-        blocks = gpu.blocks_for(lanes * size, BLOCK)
-        gpu.module("force_layout").launch(name, blocks, BLOCK, *arguments, np.int64(size))
+        _launch(name, *arguments, size=size, lanes=lanes, module="force_layout")
 
-    at, on_device = tuple(map(xp.asarray, (x, y))), tuple(map(xp.asarray, rows))
-    weighed = xp.asarray(masses)
     codes, counts = xp.empty(size, np.int64), xp.zeros(size + 1, np.int64)
     sums = tuple(xp.zeros(size + 1, np.int64) for _ in range(3))
     ordered = tuple(xp.empty(size) for _ in range(3))
@@ -41,19 +64,19 @@ def relax(
     energy_before, lowered = math.inf, 0
     for _ in range(iterations):
         look()
-        ends = gpu.to_host(xp.stack([f(part) for f in (xp.min, xp.max) for part in at])).tolist()
-        left, bottom, right, top = ends
+        ends = xp.stack([f(part) for f in (xp.min, xp.max) for part in positions])
+        left, bottom, right, top = device().to_host(ends).tolist()
         side = max(max(right - left, top - bottom) * (1 + 1e-9), 1e-9) / CELLS
         corner = np.float64(left), np.float64(bottom), np.float64(side / FINE)
-        launch("write_codes", *at, *corner[:2], np.float64(side), codes)
+        launch("write_codes", *positions, *corner[:2], np.float64(side), codes)
         codes.sort()
-        launch("order_vertices", codes, at, weighed, *corner, ordered, sums)
+        launch("order_vertices", codes, positions, masses, *corner, ordered, sums)
         launch("count_nodes", codes, counts)
         firsts, running = xp.cumsum(counts), tuple(map(xp.cumsum, sums))
         launch("write_nodes", codes, firsts, running, *corner, ranges, cells)
-        launch("repel", codes, ordered, ranges, cells, np.int64(firsts[-1]), *force)
-        launch("attract", on_device, at, *force, lanes=32)
-        launch("move_vertices", at, *force, weighed, np.float64(step), energies)
+        launch("repel", codes, ordered, firsts, ranges, cells, *force)
+        launch("attract", rows, np.float64(UNIT), positions, *force, lanes=32)
+        launch("move_vertices", positions, *force, masses, np.float64(step), energies)
         energy = float(energies.sum())
         if energy < energy_before:
             lowered += 1
@@ -62,4 +85,11 @@ def relax(
         else:
             step, lowered = step * COOLING, 0
         energy_before = energy
-    x[:], y[:] = map(gpu.to_host, at)
+
+
+def _launch(
+    name: str, *arguments: Any, size: int, lanes: int = 1, module: str = "coarsening"
+) -> None:
+    gpu = device()
+    blocks = gpu.blocks_for(lanes * size, BLOCK)
+    gpu.module(module).launch(name, blocks, BLOCK, *arguments, np.int64(size))
