@@ -8,6 +8,7 @@ weights keep the scale the same on all levels.  Components are placed side by si
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -21,77 +22,54 @@ from cugraph_ws.runtime.looks import look
 __all__ = ["positions"]
 
 Array = npt.NDArray[Any]
-Rows = tuple[Array, Array, Array]  # offsets, indices, weights
 
 COARSEST = 24  # vertices of a graph that is not contracted further
 STALLED = 0.8  # share of groups above which contracting does not pay
 FIRST_MOVES = 6  # times the moves of the finest graph, for the coarsest
 MARGIN = 0.8  # between components, in lengths of the mean edge
-FEW = 1024  # vertices that a CPU moves sooner than a GPU
-MOST_ON_DEVICE = 2**30  # vertices, of which there are up to twice as many nodes, in 32 bits
 
 
 def positions(
-    offsets: Array, indices: Array, iterations: int, seed: int, weights: Array | None = None, *,
-    on_device: bool = False,
+    offsets: Any, indices: Any, iterations: int, seed: int, weights: Any = None, *, on_device: bool = False
 ) -> Array:  # fmt: skip
     """Return the position of each vertex.
 
     Parameters
     ----------
-    offsets : ndarray of int64, shape (n + 1,)
-    indices : ndarray of int, shape (arcs,)
+    offsets : array of int64, shape (n + 1,)
+    indices : array of int, shape (arcs,)
         Rows of distinct neighbours: symmetric, without the vertex itself.
     iterations : int
         Moves of every level but the coarsest.
     seed : int
-    weights : ndarray of float64, shape (arcs,), optional
-        How strongly the ends of an edge attract each other; 1 by default.
+    weights : array of float64, shape (arcs,), optional
+        How strongly the ends of an edge attract each other; 1 by default, and in the mean.
     on_device : bool
-        Whether a GPU moves the vertices of large levels.
+        Whether the arrays are on the GPU.
 
     Returns
     -------
     ndarray of float64, shape (n, 2)
     """
-    size = len(offsets) - 1
-    pulls = np.ones(len(indices)) if weights is None else weights
-    label, order = np.full(size, -1, np.int64), np.empty(size, np.int64)
-    components = kernels.list_components(offsets, indices, label, order)
-    starts = np.concatenate([[0], np.cumsum(np.bincount(label, minlength=components))])
-    place = np.empty(size, np.int64)
-    place[order] = np.arange(size)
+    parts = loops("layout", on_device=on_device).Components(offsets, indices, weights)
     random = np.random.default_rng(seed)
-    laid = np.zeros((size, 2))  # in the order of `order`
-    for lo, hi in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True):
+    laid = np.zeros((len(offsets) - 1, 2))  # in the order of the components
+    for lo, hi in pairwise(parts.starts.tolist()):
         look()
         if hi - lo == 2:
             laid[lo, 0] = 1.0
         elif hi - lo > 2:
-            rows = kernels.component_rows((offsets, indices, pulls), order, place, lo, hi)
-            laid[lo:hi] = _upright(_connected(rows, iterations, random, on_device))
+            rows, unit = parts.rows(lo, hi)
+            masses = array_module(unit is not None).ones(hi - lo)
+            x, y = map(as_host, _laid(rows, masses, iterations, random, unit))
+            laid[lo:hi] = _upright(np.stack([x, y], axis=1))
     if len(indices):
-        ends = place[np.repeat(np.arange(size), np.diff(offsets))], place[indices]
-        laid /= np.linalg.norm(laid[ends[0]] - laid[ends[1]], axis=1).mean()
-    if components > 1:
-        laid += np.repeat(_corners(laid, starts), np.diff(starts), axis=0)
-    return laid[place]
-
-
-def _connected(
-    rows: Rows, iterations: int, random: np.random.Generator, on_device: bool
-) -> Array:  # fmt: skip
-    """Return the positions of a connected graph's vertices, by its levels."""
-    masses = np.ones(len(rows[0]) - 1)
-    if not on_device or not FEW < len(masses) < MOST_ON_DEVICE:
-        return np.stack(_laid(rows, masses, iterations, random), axis=1)
-    from cugraph_ws.backends.cuda.loops.layout import UNIT
-
-    xp = array_module(on_device)
-    weights = np.rint(rows[2] / UNIT).astype(np.int64)
-    placed = tuple(map(xp.asarray, (*rows[:2], weights)))
-    x, y = _laid(placed, xp.asarray(masses), iterations, random, UNIT)
-    return np.stack([as_host(x), as_host(y)], axis=1)
+        laid /= parts.mean_length(laid)
+    if len(parts.starts) > 2:
+        laid += np.repeat(_corners(laid, parts.starts), np.diff(parts.starts), axis=0)
+    placed = np.empty_like(laid)
+    placed[parts.order] = laid
+    return placed
 
 
 def _laid(
@@ -102,12 +80,12 @@ def _laid(
     Large levels are on a GPU if there is a `unit`, that of their weights, and coarser ones on the host.
     """
     size, on_device = len(masses), unit is not None
-    xp = array_module(on_device)
-    if unit is not None and size <= FEW:
+    xp, backend = array_module(on_device), loops("layout", on_device=on_device)
+    if unit is not None and size <= backend.FEW:
         offsets, indices, weights = map(as_host, rows)
         at = _laid((offsets, indices, weights * unit), as_host(masses), iterations, random)
         return xp.asarray(at[0]), xp.asarray(at[1])
-    backend, first = loops("layout", on_device=on_device), size <= COARSEST
+    first = size <= COARSEST
     if not first:
         group, coarse_rows, coarse_masses = backend.coarser(rows, masses)
         first = len(coarse_masses) > STALLED * size

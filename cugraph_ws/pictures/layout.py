@@ -42,7 +42,7 @@ def layout(
 
     Edges attract their ends and all vertices repel each other, on coarse graphs first.  The direction
     of edges does not matter, parallel edges count once, or with the sum of their weights, and components are
-    placed side by side.  A GPU computes the forces of large graphs; coarse graphs are made on the CPU.
+    placed side by side.  On a GPU the large levels are made and moved there.
 
     Parameters
     ----------
@@ -96,15 +96,14 @@ def layout(
     engine = choose_engine(engine, opened)
     refuse_negative(opened)
     refuse_great(opened, 4.0 * opened.number_of_arcs)
-    rows = neighbour_rows(opened, opened.weight)
+    on_device = engine == "cuda"
+    rows = neighbour_rows(opened, opened.weight, on_device=on_device)
     if len(rows.offsets) - 1 > MOST:
         raise InputError(f"layout() takes at most {MOST:,} vertices; contract the graph first")
     weights = rows.values
     if weights is not None:
-        weights = weights / (weights.mean() or 1.0) if len(weights) else None
-    laid = positions(
-        rows.offsets, rows.indices, iterations, seed, weights, on_device=engine == "cuda"
-    )
+        weights = weights / (float(weights.mean()) or 1.0) if len(weights) else None
+    laid = positions(rows.offsets, rows.indices, iterations, seed, weights, on_device=on_device)
     return opened.vertex_frame({"x": laid[:, 0].copy(), "y": laid[:, 1].copy()})
 
 
@@ -136,19 +135,23 @@ def graph_to_draw(function: str, graph: Any, **columns: Any) -> GraphView[Any]:
     return as_graph(graph, **columns)
 
 
-def neighbour_rows(graph: GraphView[Any], weight: str | None = None) -> NeighbourRows:
-    """Return the distinct neighbours of every vertex, on the host.
+def neighbour_rows(
+    graph: GraphView[Any], weight: str | None = None, *, on_device: bool = False
+) -> NeighbourRows:
+    """Return the distinct neighbours of every vertex, on the host or on the GPU.
 
     Parameters
     ----------
     graph : GraphView
     weight : str, optional
-        An edge column, of which the rows' values are the sums over parallel edges.
+        An edge column, of which the rows' values are the sums over parallel edges, as float64.
+    on_device : bool
 
     Returns
     -------
     NeighbourRows
     """
-    rows = neighbourhoods(graph, on_device=False, weight=weight).rows
-    values = None if weight is None else as_host(rows.values).astype(np.float64)
-    return NeighbourRows(as_host(rows.offsets), as_host(rows.indices), values)
+    rows = neighbourhoods(graph, on_device=on_device, weight=weight).rows
+    placed: Any = (lambda array: array) if on_device else as_host
+    values = None if weight is None else placed(rows.values).astype(np.float64)
+    return NeighbourRows(placed(rows.offsets), placed(rows.indices), values)

@@ -12,7 +12,6 @@ import cugraph_ws as ws
 from cugraph_ws.backends.cpu.loops import layout as on_cpu
 from cugraph_ws.backends.cuda.loops import layout as on_gpu
 from cugraph_ws.backends.cuda.loops.layout import UNIT
-from cugraph_ws.pictures import forces
 
 SIZE = 90
 
@@ -80,9 +79,13 @@ def test_groups_are_pairs_and_those_that_join_them(monkeypatch: pytest.MonkeyPat
 
 
 def test_layouts_of_graphs_on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(forces, "FEW", 40)
+    monkeypatch.setattr(on_gpu, "FEW", 40)
     offsets, indices, _ = neighbours()
     sources = np.repeat(np.arange(SIZE), np.diff(offsets))
+    ring = np.arange(100, 145)  # another component on the GPU, then a triangle and a pair
+    one = np.concatenate([ring, [200, 201, 202, 300]])
+    other = np.concatenate([np.roll(ring, 1), [201, 202, 200, 301]])
+    sources, indices = np.concatenate([sources, one, other]), np.concatenate([indices, other, one])
     edges = pd.DataFrame({"source": sources, "destination": indices})
     with emulated():
         places, again = (ws.layout(edges, iterations=1, engine="cuda") for _ in range(2))

@@ -10,13 +10,52 @@ import numpy.typing as npt
 from cugraph_ws.kernels.cpu import layout as kernels
 from cugraph_ws.runtime.threads import cut_evenly, number_of_tasks, parallel
 
-__all__ = ["coarser", "relax"]
+__all__ = ["Components", "coarser", "relax"]
 
 Array = npt.NDArray[Any]
 Rows = tuple[Array, Array, Array]
 
 SMALL = 384  # vertices of a graph whose forces are computed for all pairs
 TASK = 2048  # vertices whose forces a thread computes at a time, at least
+
+
+class Components:
+    """The connected components of a graph.
+
+    Parameters
+    ----------
+    offsets : array of int64, shape (n + 1,)
+    indices : array of int, shape (arcs,)
+        Rows of distinct neighbours: symmetric, without the vertex itself.
+    weights : array of float64, shape (arcs,), optional
+        1 by default.
+
+    Attributes
+    ----------
+    order : ndarray of int64, shape (n,)
+        Vertices, component by component.
+    starts : ndarray of int64, shape (components + 1,)
+        Where each component begins in `order`.
+    """
+
+    def __init__(self, offsets: Array, indices: Array, weights: Array | None) -> None:
+        size = len(offsets) - 1
+        self._rows = offsets, indices, np.ones(len(indices)) if weights is None else weights
+        label, self.order = np.full(size, -1, np.int64), np.empty(size, np.int64)
+        count = kernels.list_components(offsets, indices, label, self.order)
+        self.starts = np.concatenate([[0], np.cumsum(np.bincount(label, minlength=count))])
+        self._place = np.empty(size, np.int64)
+        self._place[self.order] = np.arange(size)
+
+    def rows(self, lo: int, hi: int) -> tuple[Rows, None]:
+        """Return the rows of the vertices order[lo:hi], numbered from 0, and the unit of weights, if they have one."""
+        return kernels.component_rows(self._rows, self.order, self._place, lo, hi), None
+
+    def mean_length(self, laid: Array) -> float:
+        """Return the mean length of edges; `laid` has positions in the order of `order`."""
+        offsets, indices, _ = self._rows
+        sources = np.repeat(self._place, np.diff(offsets))
+        return float(np.linalg.norm(laid[sources] - laid[self._place[indices]], axis=1).mean())
 
 
 def coarser(rows: Rows, masses: Array) -> tuple[Array, Rows, Array]:

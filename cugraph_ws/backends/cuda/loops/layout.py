@@ -10,24 +10,86 @@ import math
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
-from cugraph_ws.backends.cuda.loops.louvain import merged
+from cugraph_ws.backends.cuda.loops.louvain import components_within, merged
 from cugraph_ws.kernels.cuda.force_layout import CELLS
-from cugraph_ws.partition.neighbourhoods import row_numbers
-from cugraph_ws.runtime.bins import bin_sums
+from cugraph_ws.partition.neighbourhoods import flattened, row_numbers
+from cugraph_ws.runtime.arrays import as_host
+from cugraph_ws.runtime.bins import bin_counts, bin_sums
 from cugraph_ws.runtime.device import device
 from cugraph_ws.runtime.looks import look
 
-__all__ = ["UNIT", "coarser", "relax"]
+__all__ = ["FEW", "UNIT", "Components", "coarser", "relax"]
 
 Array = Any  # CuPy's
 Rows = tuple[Array, Array, Array]
 
 BLOCK = 128
+FEW = 1024  # vertices of a level that a CPU moves sooner than a GPU
+MOST = 2**30  # vertices, of which there are up to twice as many nodes, in 32 bits
 UNIT = 2.0**-24  # of weights, whose mean is 1 in the finest graph
 ROUNDS = 6  # of proposals
 FINE = 1 << 15  # units along the side of a cell of the finest grid, in which masses are summed
 PATIENCE, COOLING = 5, 0.9  # as in kernels/cpu/layout.py
+
+
+class Components:
+    """The connected components of a graph, the largest first; rows of small ones are on the host.
+
+    Parameters and attributes are as on the CPU, but the rows are on the device.
+    """
+
+    def __init__(self, offsets: Array, indices: Array, weights: Array | None) -> None:
+        xp, size = device().xp, len(offsets) - 1
+        alike = xp.ones(len(indices), np.int64)
+        sources = row_numbers(xp, offsets, len(indices))
+        firsts = components_within((offsets, indices, alike), sources, xp.zeros(size, np.int64))
+        sizes = xp.take(bin_counts(firsts, size), firsts)
+        order = xp.argsort((size - sizes) * size + firsts, kind="stable")
+        begins = xp.flatnonzero(xp.take(firsts, order) == order)  # its first vertex is the least
+        self.order = as_host(order)
+        self.starts = np.append(as_host(begins), size)
+        place = xp.empty(size, np.int64)
+        place[order] = xp.arange(size)
+        self._offsets, self._sources, arcs = flattened(
+            xp, xp.take(offsets, order), xp.take(xp.diff(offsets), order)
+        )
+        self._indices = xp.take(place, xp.take(indices, arcs))
+        self._weights = xp.full(len(indices), int(1 / UNIT), np.int64)
+        if weights is not None:
+            self._weights = xp.rint(xp.take(weights, arcs) / UNIT).astype(np.int64)
+        self._small: tuple[int, Rows] | None = None
+
+    def rows(self, lo: int, hi: int) -> tuple[Rows, float | None]:
+        """Return the rows of the vertices order[lo:hi]; without a unit, they are on the host."""
+        if FEW < hi - lo < MOST:
+            return _cut(self._rows, lo, hi), UNIT
+        if self._small is None:  # what comes after is no larger
+            offsets, indices, weights = map(as_host, _cut(self._rows, lo, len(self.order)))
+            self._small = lo, (offsets, indices, weights * UNIT)
+        first, rows = self._small
+        return _cut(rows, lo - first, hi - first), None
+
+    @property
+    def _rows(self) -> Rows:
+        return self._offsets, self._indices, self._weights
+
+    def mean_length(self, laid: npt.NDArray[np.float64]) -> float:
+        """Return the mean length of edges."""
+        xp = device().xp
+        x, y = map(xp.asarray, laid.T.copy())
+        squares = (
+            (xp.take(part, self._sources) - xp.take(part, self._indices)) ** 2 for part in (x, y)
+        )
+        return float(xp.sqrt(sum(squares)).mean())
+
+
+def _cut(rows: Rows, lo: int, hi: int) -> Rows:
+    """Return the rows lo to hi of whole components, numbered from 0."""
+    offsets, indices, weights = rows
+    first, last = int(offsets[lo]), int(offsets[hi])
+    return offsets[lo : hi + 1] - first, indices[first:last] - lo, weights[first:last]
 
 
 def coarser(rows: Rows, masses: Array) -> tuple[Array, Rows, Array]:
