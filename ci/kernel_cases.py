@@ -362,7 +362,9 @@ def _moves() -> None:
     for kind in (np.int32, np.int64):
         rows = np.array([0, 1, 3, 4]), np.array([1, 0, 2, 1], kind), np.ones(4, np.int64)
         layout.coarser(rows, np.ones(3))
-        layout.relax(rows, np.ones(3), (np.arange(3.0), np.zeros(3)), 0.5, 1)
+        for few in (layout.FEW, 0):
+            with patch.object(layout, "FEW", few):
+                layout.relax(rows, np.ones(3), (np.arange(3.0), np.zeros(3)), 0.5, 1)
 
 
 def _hub() -> None:
