@@ -11,7 +11,7 @@ from typing import Any
 
 from machine import Number
 
-__all__ = ["MASK", "bits", "draws_of", "seed_of_phase", "unit", "words"]
+__all__ = ["MASK", "bits", "draws_of", "seed_of_parallel", "seed_of_phase", "unit", "words"]
 
 MASK = 2**32 - 1
 CALLS = 1024  # calls of a function that are told apart
@@ -44,6 +44,14 @@ def unit(*draw: Any) -> float:
 def seed_of_phase(seed: int, phase: int, round_: int) -> int:
     """Return the seed of a phase's run in a round."""
     first, second, *_ = words(seed, (phase, 0xFFFF << 16, round_, 0))
+    return (first << 32 | second) >> 1
+
+
+def seed_of_parallel(seed: int, rank: int) -> int:
+    """Return the seed of the draws of an edge after `rank` others with the same ends."""
+    if not rank:
+        return seed
+    first, second, *_ = words(seed, (rank, 0xFFFE << 16, 0, 0))
     return (first << 32 | second) >> 1
 
 

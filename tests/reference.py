@@ -22,7 +22,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from draws import MASK, draws_of
+from draws import MASK, draws_of, seed_of_parallel
 from machine import Number, plain, retyped
 
 __all__ = ["INFINITY", "Graph", "Outcome", "Unfit", "hears_all", "record", "run"]
@@ -125,6 +125,11 @@ def hears_silence(program: Any) -> bool:
     return hears_all(program) and (
         program.combine in ("sum", "custom") or program.contributors == "all"
     )
+
+
+def parallels_before(row: list[tuple[int, int]], place: int) -> int:
+    """Return how many arcs before one in a row have the same source."""
+    return sum(source == row[place][0] for source, _ in row[:place])
 
 
 def is_absent(message: Any) -> bool:
@@ -257,12 +262,13 @@ class _Run:
         known = {**self.parameters, "number_of_vertices": np.int64(self.graph.n), **more}
         return record("P", known)(*known.values())
 
-    def drawing(self, p: Any, function: str, vertex: int, count: int = 0) -> Any:
+    def drawing(self, p: Any, function: str, vertex: int, count: int = 0, rank: int = 0) -> Any:
         """Return what a call of a function knows as p, which may draw random numbers."""
         if not self.program.draws:
             return p
         step = 0 if function in ("init", "starts") else int(p.superstep)
-        known = {**p._asdict(), **draws_of(int(p.seed), step, function, vertex, count)}
+        seed = seed_of_parallel(int(p.seed), rank)
+        known = {**p._asdict(), **draws_of(seed, step, function, vertex, count)}
         return record("P", known)(*known.values())
 
     def first_states(self) -> list[tuple[Any, ...]]:
@@ -379,7 +385,13 @@ class _Run:
                         src=vertices[u],
                         dst=old,
                         edge=self.edge_at(place, arcs[v][i]),
-                        p=self.drawing(p, "compute", u << 8 | v >> 32, v & MASK),
+                        p=self.drawing(
+                            p,
+                            "compute",
+                            u << 8 | v >> 32,
+                            v & MASK,
+                            parallels_before(self.rows[v], i),
+                        ),
                     )
                 )
                 for i, (u, place) in enumerate(self.rows[v])

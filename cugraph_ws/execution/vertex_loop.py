@@ -40,7 +40,7 @@ from cugraph_ws.partition.exchange import Exchange
 from cugraph_ws.partition.part import Part
 from cugraph_ws.partition.shard import ShardGraph
 from cugraph_ws.partition.ways import names_of
-from cugraph_ws.program.binding import BoundProgram, bind, program_on
+from cugraph_ws.program.binding import BoundProgram, bind, program_on, with_draws_by_row
 from cugraph_ws.program.combines import out_of_range
 from cugraph_ws.program.edge_program import EdgeProgram
 from cugraph_ws.program.infinity import STORED
@@ -250,6 +250,7 @@ class VertexLoop(Loop):
         engine = choose_engine(self.engine, graph)
         if not self._phase:  # phases hand the fields of their states on, in one type
             self._program = program_on(self._program, graph)
+        self._program = with_draws_by_row(self._program, graph)
         bound = bind(
             self._program,
             graph,

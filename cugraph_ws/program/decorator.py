@@ -229,8 +229,8 @@ def vertex_program(cls: type | None = None) -> VertexProgram:
     0 to n − 1 (0 if n is less than 1).  ``init``, ``starts``, ``compute``, ``gather_list``, ``apply`` and
     ``active`` may draw them.  They depend on the ``seed=`` of the run (an integer, by default 0), the phase and
     its round, the superstep, the call in the source, the number of the vertex (in `compute`, of the edge's source
-    and destination) and, in loops, the pass, and on nothing else (Philox-4x32-10; Salmon, Moraes, Dror and Shaw,
-    SC 2011).  A program that draws in `compute` is refused on a graph with parallel edges.
+    and destination, and its place in the frame among parallel edges) and, in loops, the pass, and on nothing else
+    (Philox-4x32-10; Salmon, Moraes, Dror and Shaw, SC 2011).
 
     Functions may read tuples, lists and arrays of numbers that are outside of them, by index: ``RATE[src.kind]``,
     ``PAYOFF[old.choice][gathered]``, ``len(RATE)``.  Past the ends, ``engine="python"`` raises an error and

@@ -29,7 +29,7 @@ from cugraph_ws.program.declarations import (
 )
 from cugraph_ws.program.linear import Linear
 from cugraph_ws.program.lists import Listing, check_list_uses
-from cugraph_ws.program.randomness import DRAWING, NUMBER, SEED
+from cugraph_ws.program.randomness import DRAWING, NUMBER, RANK, SEED
 from cugraph_ws.program.snapshot import Memory, Snapshot
 from cugraph_ws.program.source import NO_MESSAGE, FunctionSource, draws, read_function
 
@@ -324,11 +324,12 @@ def _read_sources(program: VertexProgram) -> None:
 
 def _declare_draws(program: VertexProgram) -> None:
     """Add the parameter and the constant that draws of random numbers read."""
-    for name in (SEED, NUMBER):
+    for name in (SEED, NUMBER, RANK):
         if name in {**program.state, **program.constants, **program.parameters, **program.edges}:
             raise ProgramError(
                 f"{program.name}.{name}: that name is taken by the random numbers that it draws; choose another"
             )
+    # RANK is an edge attribute only where a graph has parallel edges; see `binding.with_draws_by_row`
     program.parameters = {**program.parameters, SEED: Seed()}
     program.constants = {**program.constants, NUMBER: VertexNumber()}
 

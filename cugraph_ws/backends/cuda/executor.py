@@ -168,6 +168,7 @@ class CudaExecutor:
         self._agreement: Callable[[], None] | None = None
         self._agreed = False  # whether the device has the aggregates of all ranks
         self._launches: list[Callable[[], None]] = []
+        self._prepared_values: tuple[Any, ...] | None = None
         self.midway: Callable[[], None] | None = None
         self._begun = False  # whether the first part of the next superstep is queued
         self._now = 0  # which copy of the state is the latest
@@ -326,7 +327,8 @@ class CudaExecutor:
             for column, copy in zip(before, after, strict=True):
                 # Initialise ghosts in both copies; later updates are written to both.
                 copy[part.owned :] = column[part.owned :]
-        if self._frontier or not self._launches:  # without a frontier, arguments never change
+        # Without a frontier no other argument changes; each round of a run in phases has another seed.
+        if self._frontier or self._prepared_values is not self._bound.values:
             self._prepare()
 
     @cached_property
@@ -348,7 +350,8 @@ class CudaExecutor:
     def _prepare(self) -> None:
         """Marshal the arguments of a superstep, once for each copy of the state."""
         part = self._part
-        self._launches = []
+        self._launches, self._prepared_values = [], self._bound.values
+        self.__dict__.pop("_half_launches", None)
         for now in range(2):
             if self._lanes:
                 shape = launch_shape(self._device, part.owned * self._lanes)
