@@ -15,7 +15,15 @@ __all__ = ["MASK", "bits", "draws_of", "seed_of_parallel", "seed_of_phase", "uni
 
 MASK = 2**32 - 1
 CALLS = 1024  # calls of a function that are told apart
-NUMBERS = {"init": 0, "compute": 1, "gather_list": 2, "apply": 3, "active": 4, "starts": 5}
+NUMBERS = {
+    "init": 0,
+    "compute": 1,
+    "gather_list": 2,
+    "apply": 3,
+    "active": 4,
+    "starts": 5,
+    "scatter": 11,
+}
 
 
 def words(key: int, counter: tuple[int, int, int, int]) -> list[int]:

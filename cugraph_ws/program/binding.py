@@ -56,6 +56,8 @@ from cugraph_ws.program.order import (
 )
 from cugraph_ws.program.randomness import RANK, draw_by_parallel_edge
 from cugraph_ws.program.rewriting import rewritten
+from cugraph_ws.program.scatter import with_message_types
+from cugraph_ws.program.scatter_inference import infer_scatter
 from cugraph_ws.program.snapshot import bound_before, keep_bound
 from cugraph_ws.program.trial import Trial
 from cugraph_ws.program.vertex_program import VertexProgram
@@ -234,6 +236,12 @@ def bind(
         for value, declared in zip(values, program.parameters.values(), strict=True)
         if isinstance(declared, Parameter)
     )
+    if program.scatters:
+        parameters = tuple(value.dtype.name for value in values)
+        sent = infer_scatter(program, Types(
+            state, constant_kinds, uniform, kinds, missing, parameters, (), tuple_message=False
+        ))  # fmt: skip
+        program = with_message_types(program, sent)
     sample = _Sample(graph, constants, columns, kinds, missing, values)
     if program.selective and program.fold is None:
         parameters = tuple(value.dtype.name for value in values)
@@ -312,6 +320,11 @@ def _typed(
     parameters = tuple(value.dtype.name for value in sample.values)
     type_names = (facts.state, sample.kinds, facts.constants, parameters)
     program = saturated(declared_program, Kinds(*type_names))
+    if program.scatters and any(program.infinite):
+        raise ProgramError(
+            f"{program.name}.scatter ({program.sources['scatter'].location}) reads integers that may be infinite; "
+            "declare such fields as ws.float64"
+        )
     if program.fold is not None:
         sending = only_messages(program) if program.selective else program
         message_types = _inferred(infer_messages, sending, *type_names, sample=sample, plain=plain)

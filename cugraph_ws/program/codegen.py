@@ -19,6 +19,7 @@ import numpy as np
 from cugraph_ws.program.declarations import Jump
 from cugraph_ws.program.infinity import INFINITY, STORED, TEXTS
 from cugraph_ws.program.lists import compiled_text, key_lines, list_lines
+from cugraph_ws.program.scatter import OUT_EDGES, scatter_lines, scatter_records
 from cugraph_ws.program.vertex_program import VertexProgram
 from cugraph_ws.runtime.dispatch import provider
 from cugraph_ws.runtime.generated import kernel_file
@@ -49,6 +50,7 @@ __all__ = [
 ]
 
 LOOPS = ("search", "dense", "pull", "buckets", "push", "scatter", "tree")
+SCATTER = (OUT_EDGES,)  # the loop of programs that send by `scatter`
 EDGE_STATE = ("edge_state",)  # the loops of programs that keep state on edges
 LISTS = "lists"  # the loop of programs that list messages
 MODES = "modes"  # the loop of programs that combine them by `ws.mode()`
@@ -59,6 +61,7 @@ REPLACED = {
         for name in (
             *LOOPS,
             *EDGE_STATE,
+            *SCATTER,
             LISTS,
             "interface",
             "pair_interface",
@@ -180,6 +183,7 @@ ARGUMENTS = {
     "messages": "messages",
     "new": "replace(vertex, new)",
     "state": "vertex",
+    "edges": "edges",
     "p": "Parameters(*values)",
 }
 
@@ -190,6 +194,8 @@ def _call(program: VertexProgram, function: str, **expressions: str) -> str:
     `expressions` replaces those in `ARGUMENTS`.
     """
     written = {**ARGUMENTS, **expressions}
+    if function == "scatter":
+        written["own"] = "vertex"
     asked = [written[name] for name in program.sources[function].parameters]
     return f"user_{function}({', '.join(asked)})"
 
@@ -560,6 +566,7 @@ def adaptors(
         f"    return {_tuple(sums)}",
         *_inbox_adaptors(types_, access),
         *_list_lines(program, types_, access),
+        *scatter_lines(program, types_, access, _call, _widen, _cast),
     ]
     return "\n".join(lines)
 
@@ -715,6 +722,7 @@ def record_fields(program: VertexProgram) -> dict[str, tuple[str, ...]]:
         "Own": tuple(program.constants),
         "Edge": program.edge_fields,
         "Parameters": program.parameter_names,
+        **scatter_records(program),
         **({"Gathered": program.fold.fields} if _named(program) and program.fold else {}),
     }
 
@@ -750,7 +758,8 @@ def loops_of(program: VertexProgram) -> tuple[str, ...]:
     if program.listing is not None:
         lists = (LISTS if program.listing.kind == "list" else MODES,)
     more = provider("accelerators").program_loops()
-    return (*LOOPS, *more, *lists, *(EDGE_STATE if program.edge_state else ()))
+    edges = SCATTER if program.scatters else EDGE_STATE if program.edge_state else ()
+    return (*LOOPS, *more, *lists, *edges)
 
 
 @lru_cache

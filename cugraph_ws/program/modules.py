@@ -35,6 +35,7 @@ from cugraph_ws.program.codegen import (
 )
 from cugraph_ws.program.infinity import INFINITY, STORED
 from cugraph_ws.program.lists import Messages
+from cugraph_ws.program.scatter import plain_calls
 from cugraph_ws.program.typed import typed_function
 from cugraph_ws.program.vertex_program import VertexProgram
 from cugraph_ws.runtime.generated import import_text, kernel_file
@@ -152,7 +153,8 @@ def plain_module(
     for name, names in records.items():
         space[name] = namedtuple(name, names)
     for name, source in program.sources.items():
-        space[f"user_{name}"] = typed_function(source, program.name)
+        called = plain_calls(space) if name == "scatter" else {}
+        space[f"user_{name}"] = typed_function(source, program.name, **called)
     if "gather_list" in program.sources:
         space["user_gather_list"] = _with_messages(program, space)
     exec(compile(text, f"<interface of {program.name}>", "exec"), space)  # noqa: S102 - our own text

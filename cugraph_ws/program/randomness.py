@@ -40,6 +40,7 @@ DRAWING: dict[str, tuple[str, ...]] = {
     "gather_list": ("old",),
     "apply": ("old",),
     "active": ("old",),
+    "scatter": ("own",),
 }
 FIRST = ("init", "starts")  # those that run before the first superstep
 CALLS = 1024  # calls of a function that are told apart
