@@ -586,8 +586,7 @@ def _walks() -> list[Case]:
 
 
 def _vectors() -> list[Case]:
-    """Return runs of programs with vectors: with reductions and functions of NumPy, aggregates, and a residual; and
-    of one that sends along its out-edges by itself."""
+    """Return runs of programs with vectors: with reductions, functions of NumPy, aggregates, a residual; and one of `scatter`."""
     edges = random_edges(4, 8, seed=5)
     frame = pd.DataFrame(
         {"source": edges.source, "destination": edges.destination, "weight": edges.weight}

@@ -299,8 +299,11 @@ def _change(program: VertexProgram, types_: Types) -> str:
 class Access:
     """How generated text reads and writes an element of an array: by indexing.
 
-    `role` is the role of the array: "state", "constant", "edge" or "message".
+    `role` is the role of the array: "state", "constant", "edge" or "message".  `inlined` is the decorator of functions
+    that are called for each arc with records of arrays, which are slow to pass.
     """
+
+    inlined = "always_inline"
 
     def read(self, role: str, array: str, index: str, kind: str) -> str:
         """Write an expression for the element's value."""
@@ -742,9 +745,10 @@ def generated_source(program: VertexProgram, types_: Types) -> str:
     str
         Python source, the same for the same program and types.
     """
+    long = "always_inline, " if program.scatters else ""
     parts = [
         f'"""Loops of the vertex program {program.name}, generated."""',
-        *program_text(program, "from cugraph_ws.kernels.cpu.jit import inline, jit"),
+        *program_text(program, f"from cugraph_ws.kernels.cpu.jit import {long}inline, jit"),
         adaptors(program, types_),
         host_adaptors(program, types_),
         *[loop_text(loop) for loop in loops_of(program)],

@@ -149,7 +149,7 @@ def plain_module(
     # Named as part of the package, since coverage selects files by the name of the module that runs them.
     module = types.ModuleType(f"cugraph_ws.python.{program.name}")
     space = module.__dict__
-    space.update(math=math, np=np, inline=as_it_is, jit=as_it_is, fit=fit)
+    space.update(math=math, np=np, inline=as_it_is, always_inline=as_it_is, jit=as_it_is, fit=fit)
     for name, names in records.items():
         space[name] = namedtuple(name, names)
     for name, source in program.sources.items():

@@ -40,6 +40,7 @@ __all__ = [
 # Fields of the state of edges: whether there is a message, and its parts
 SENT, MESSAGE = "ws_sent", "ws_message"
 OUT_EDGES = "out_edges"  # the loop in `kernels`
+ARRAYS = ("indices", "places", "columns", "stored", "beyond")  # which it reads and writes
 KINDS = {one.name: one for one in (float32, float64, int64)} | {"bool": boolean}
 
 
@@ -176,7 +177,7 @@ def scatter_records(program: VertexProgram) -> dict[str, tuple[str, ...]]:
     if not program.scatters:
         return {}
     return {
-        "OutEdges": ("arrays", "state", "constants", "begin", "degree"),
+        "OutEdges": (*ARRAYS, "state", "constants", "begin", "degree"),
         "OutEdge": (PLACE, "dst", *program.edges),
     }
 
@@ -187,13 +188,13 @@ def scatter_lines(
 ) -> list[str]:  # fmt: skip
     """Write the functions that `kernels/cpu/out_edges.py` and `scatter` call.
 
-    `arrays` is (indices of the CSR, places of its arcs in the CSC, edge attributes in its order, what is sent in
-    the order of the CSC, an array where an edge that is not there is recorded).
+    `arrays` is (where the destinations of out-arcs are in the arrays of states, places of out-arcs in what is stored,
+    edge attributes in the order of out-arcs, what is stored, an array that records an index out of range).
     """
     if not program.scatters:
         return []
     read = [
-        widen(kind, access.read("edge", f"edges.arrays[2][{place}]", "arc", kind))
+        widen(kind, access.read("edge", f"edges.columns[{place}]", "arc", kind))
         if stand_in is None
         else cast(kind, repr(stand_in))
         for place, (kind, stand_in) in enumerate(
@@ -204,31 +205,27 @@ def scatter_lines(
     several = len(messages) > 1 or f"{MESSAGE}_0" in program.edge_state
     parts = [f"message[{place}]" for place in range(len(messages))] if several else ["message"]
     stored = [
-        access.write("edge", f"edges.arrays[3][{place}]", "place", cast(kind, value))
+        access.write("edge", f"edges.stored[{place}]", "place", cast(kind, value))
         for place, (kind, value) in enumerate(zip((flag, *messages), ("True", *parts), strict=True))
     ]
-    edge = ["place", "load(edges.state, edges.constants, edges.arrays[0][arc])", *read]
-    outside = [
-        "    if place < 0 or place >= edges.degree:",
-        f"        {access.note('edges.arrays[4]', '1')}",
-    ]
+    edge = ["place", "load(edges.state, edges.constants, edges.indices[arc])", *read]
     return [
-        "@inline\ndef ws_out_edge(edges, place):",
+        "@inline\ndef ws_checked(edges, place):",
+        "    inside = place >= 0 and place < edges.degree",
+        "    if not inside:",
+        f"        {access.note('edges.beyond', '1')}",
+        "    return place if inside else 0",
+        f"@{access.inlined}\ndef ws_out_edge(edges, place):",
         "    arc = edges.begin + place",
-        *outside,
-        "        arc = edges.begin",
         f"    return OutEdge({', '.join(edge)})",
-        "@inline\ndef ws_send(edges, number, message):",
-        "    place = number",
-        *outside,
-        "        return 0",
-        "    place = edges.arrays[1][edges.begin + number]",
+        f"@{access.inlined}\ndef ws_send(edges, number, message):",
+        "    place = edges.places[edges.begin + number]",
         *[f"    {line}" for line in stored],
         "    return 0",
         "@inline\ndef clear_arc(arrays, arc):",
         f"    {access.write('edge', 'arrays[3][0]', 'arrays[1][arc]', 'False')}",
         "@inline\ndef send_out(vertex, arrays, state, constants, begin, degree, values):",
-        "    edges = OutEdges(arrays, state, constants, begin, degree)",
+        f"    edges = OutEdges({', '.join(f'arrays[{place}]' for place in range(len(ARRAYS)))}, state, constants, begin, degree)",
         f"    {call(program, 'scatter')}",
     ]
 
@@ -236,21 +233,18 @@ def scatter_lines(
 def plain_calls(space: Mapping[str, Any]) -> dict[str, Callable[..., Any]]:
     """Return the functions that `scatter` calls, as they are in a module once its text has been executed."""
 
-    def out_edge(edges: Any, place: Any) -> Any:
-        _refuse_outside(space, edges, place)
-        return space["ws_out_edge"](edges, place)
+    def checked(edges: Any, place: Any) -> Any:
+        if not 0 <= place < edges.degree:
+            raise ProgramError(
+                f"scatter: edges[{place}] is none of the {edges.degree} out-edges of a vertex; give an index from 0 to "
+                "len(edges) - 1"
+            )
+        return place
 
-    def send(edges: Any, place: Any, message: Any) -> Any:
-        _refuse_outside(space, edges, place)
-        return space["ws_send"](edges, place, message)
+    def out_edge(*arguments: Any) -> Any:
+        return space["ws_out_edge"](*arguments)
 
-    return {"ws_out_edge": out_edge, "ws_send": send}
+    def send(*arguments: Any) -> Any:
+        return space["ws_send"](*arguments)
 
-
-def _refuse_outside(space: Mapping[str, Any], edges: Any, place: Any) -> None:
-    """Refuse an index that no edge has."""
-    if not 0 <= place < edges.degree:
-        raise ProgramError(
-            f"scatter: edges[{place}] is none of the {edges.degree} out-edges of a vertex; give an index from 0 to "
-            "len(edges) - 1"
-        )
+    return {"ws_checked": checked, "ws_out_edge": out_edge, "ws_send": send}

@@ -63,6 +63,7 @@ class _Scatter(Inferrer):
         source = program.sources["scatter"]
         text = [
             f"import collections\nOutEdge = collections.namedtuple('OutEdge', {tuple(edge)!r})",
+            "def ws_checked(edges, place):\n    return edges.begin + place",
             f"def ws_out_edge(edges, place):\n    return OutEdge({', '.join(edge.values())})",
             text_of_messages(source),
         ]

@@ -10,7 +10,7 @@ __all__ = ["CALLED", "PLACE", "Rewriting"]
 
 Node = TypeVar("Node", bound=ast.AST)
 
-CALLED = ("ws_out_edge", "ws_send")  # the functions that a rewritten source calls
+CALLED = ("ws_checked", "ws_out_edge", "ws_send")  # the functions that a rewritten source calls
 PLACE = "ws_place"  # the place of an edge among those of its source, as a field and as a variable
 
 
@@ -96,7 +96,7 @@ class Rewriting(ast.NodeTransformer):
         match edge:
             case ast.Subscript(value=ast.Name(id="edges"), slice=place):
                 self.visit(edge)  # refuses several
-                at = self.visit(place)
+                at = self._checked(place)
             case ast.Name(id=name) if name in self._edges:
                 at = ast.Attribute(ast.Name(name, ast.Load()), PLACE, ast.Load())
             case _:
@@ -113,9 +113,12 @@ class Rewriting(ast.NodeTransformer):
                 "parts; send as many along every edge",
             )
         self.parts = parts
-        arguments: list[ast.expr] = [ast.Name("edges", ast.Load()), at, self.visit(message)]
-        call = ast.Call(ast.Name("ws_send", ast.Load()), arguments, [])
+        call = _call("ws_send", at, self.visit(message))
         return _placed(ast.Assign([ast.Name("ws_stored", ast.Store())], call), node)
+
+    def _checked(self, place: ast.expr) -> ast.expr:
+        """Return a place that there is."""
+        return _call("ws_checked", self.visit(place))
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         """Replace `len(edges)`."""
@@ -132,8 +135,7 @@ class Rewriting(ast.NodeTransformer):
             case ast.Subscript(value=ast.Name(id="edges"), slice=ast.Slice() | ast.Tuple()):
                 self._fail(node, f"uses `{ast.unparse(node)}`; read one edge, as in `edges[i]`")
             case ast.Subscript(value=ast.Name(id="edges"), slice=place):
-                arguments: list[ast.expr] = [ast.Name("edges", ast.Load()), self.visit(place)]
-                return _placed(ast.Call(ast.Name("ws_out_edge", ast.Load()), arguments, []), node)
+                return _placed(_call("ws_out_edge", self._checked(place)), node)
         return self.generic_visit(node)
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
@@ -168,6 +170,11 @@ class Rewriting(ast.NodeTransformer):
         if node.id == "edges":
             self._fail(node, "uses `edges` as a whole; write a loop `for edge in edges`")
         return node
+
+
+def _call(name: str, *arguments: ast.expr) -> ast.Call:
+    """Return a call of a function of `edges`."""
+    return ast.Call(ast.Name(name, ast.Load()), [ast.Name("edges", ast.Load()), *arguments], [])
 
 
 def _placed(part: Node, node: ast.AST) -> Node:
