@@ -26,6 +26,7 @@ from plans import planned
 from shapes import random_edges
 from verify import Edges
 from zoo_edges import EDGE_ZOO
+from zoo_scatter import Auction
 from zoo_vectors import WIDE, Beliefs, K, Sketch, Smoothed
 
 import cugraph_ws as ws
@@ -597,7 +598,7 @@ def _walks() -> list[Case]:
 
 
 def _vectors() -> list[Case]:
-    """Return runs of programs with vectors: with reductions and functions of NumPy, aggregates, and a residual."""
+    """Return runs of programs with vectors: with reductions, functions of NumPy, aggregates, a residual; and one of `scatter`."""
     edges = random_edges(4, 8, seed=5)
     frame = pd.DataFrame(
         {"source": edges.source, "destination": edges.destination, "weight": edges.weight}
@@ -608,6 +609,7 @@ def _vectors() -> list[Case]:
         ws.run(program, graph, max_iter=1, engine="cuda", **given)
 
     return [
+        ("", partial(run, Auction)),
         ("", partial(run, Beliefs, prior=np.ones((4, WIDE)))),
         ("", partial(run, Sketch)),
         ("", partial(run, Smoothed, features=np.ones((4, K)))),

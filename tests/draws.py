@@ -11,11 +11,19 @@ from typing import Any
 
 from machine import Number
 
-__all__ = ["MASK", "bits", "draws_of", "seed_of_phase", "unit", "words"]
+__all__ = ["MASK", "bits", "draws_of", "seed_of_parallel", "seed_of_phase", "unit", "words"]
 
 MASK = 2**32 - 1
 CALLS = 1024  # calls of a function that are told apart
-NUMBERS = {"init": 0, "compute": 1, "gather_list": 2, "apply": 3, "active": 4, "starts": 5}
+NUMBERS = {
+    "init": 0,
+    "compute": 1,
+    "gather_list": 2,
+    "apply": 3,
+    "active": 4,
+    "starts": 5,
+    "scatter": 11,
+}
 
 
 def words(key: int, counter: tuple[int, int, int, int]) -> list[int]:
@@ -44,6 +52,14 @@ def unit(*draw: Any) -> float:
 def seed_of_phase(seed: int, phase: int, round_: int) -> int:
     """Return the seed of a phase's run in a round."""
     first, second, *_ = words(seed, (phase, 0xFFFF << 16, round_, 0))
+    return (first << 32 | second) >> 1
+
+
+def seed_of_parallel(seed: int, rank: int) -> int:
+    """Return the seed of the draws of an edge after `rank` others with the same ends."""
+    if not rank:
+        return seed
+    first, second, *_ = words(seed, (rank, 0xFFFE << 16, 0, 0))
     return (first << 32 | second) >> 1
 
 

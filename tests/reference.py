@@ -22,7 +22,7 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from draws import MASK, draws_of
+from draws import MASK, draws_of, seed_of_parallel
 from machine import Number, plain, retyped
 
 __all__ = ["INFINITY", "Graph", "Outcome", "Unfit", "hears_all", "record", "run"]
@@ -125,6 +125,33 @@ def hears_silence(program: Any) -> bool:
     return hears_all(program) and (
         program.combine in ("sum", "custom") or program.contributors == "all"
     )
+
+
+class NoMessage:
+    """Says that nothing is sent."""
+
+
+NOTHING = NoMessage()
+
+
+class OutEdge:
+    """An out-edge as `scatter` sees it."""
+
+    def __init__(self, attributes: Any, dst: Any, sent: dict[Any, Any], arc: Any) -> None:
+        self.attributes, self.dst = _seen(attributes), _seen(dst)
+        self.messages, self.arc = sent, arc
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.attributes, name)
+
+    def send(self, message: Any) -> None:
+        """Send a message along the edge, in the place of one sent before."""
+        self.messages[self.arc] = plain(message)
+
+
+def parallels_before(row: list[tuple[int, int]], place: int) -> int:
+    """Return how many arcs before one in a row have the same source."""
+    return sum(source == row[place][0] for source, _ in row[:place])
 
 
 def is_absent(message: Any) -> bool:
@@ -257,12 +284,13 @@ class _Run:
         known = {**self.parameters, "number_of_vertices": np.int64(self.graph.n), **more}
         return record("P", known)(*known.values())
 
-    def drawing(self, p: Any, function: str, vertex: int, count: int = 0) -> Any:
+    def drawing(self, p: Any, function: str, vertex: int, count: int = 0, rank: int = 0) -> Any:
         """Return what a call of a function knows as p, which may draw random numbers."""
         if not self.program.draws:
             return p
         step = 0 if function in ("init", "starts") else int(p.superstep)
-        known = {**p._asdict(), **draws_of(int(p.seed), step, function, vertex, count)}
+        seed = seed_of_parallel(int(p.seed), rank)
+        known = {**p._asdict(), **draws_of(seed, step, function, vertex, count)}
         return record("P", known)(*known.values())
 
     def first_states(self) -> list[tuple[Any, ...]]:
@@ -371,15 +399,25 @@ class _Run:
         p = self.with_sums(number, states)
         senders = set(range(self.graph.n)) if hears_all(program) else active
         following, news = list(states), set()
+        if "scatter" in functions:
+            scattered = self.scattered(vertices, p)
         for v, old in enumerate(vertices):
             messages = [
-                self.sent(
+                scattered.get((v, i), NOTHING)
+                if "scatter" in functions
+                else self.sent(
                     _call(
                         functions["compute"],
                         src=vertices[u],
                         dst=old,
                         edge=self.edge_at(place, arcs[v][i]),
-                        p=self.drawing(p, "compute", u << 8 | v >> 32, v & MASK),
+                        p=self.drawing(
+                            p,
+                            "compute",
+                            u << 8 | v >> 32,
+                            v & MASK,
+                            parallels_before(self.rows[v], i),
+                        ),
                     )
                 )
                 for i, (u, place) in enumerate(self.rows[v])
@@ -412,6 +450,20 @@ class _Run:
             if is_active:
                 news.add(v)
         return following, news, self.residual(states, following)
+
+    def scattered(self, vertices: list[Any], p: Any) -> dict[tuple[int, int], Any]:
+        """Return what `scatter` sends, by the vertex that a message goes to, and the arc's place in its row."""
+        out: list[list[tuple[int, int, int]]] = [[] for _ in vertices]
+        for v, row in enumerate(self.rows):
+            for i, (u, place) in enumerate(row):
+                out[u].append((v, i, place))
+        sent: dict[tuple[int, int], Any] = {}
+        for u, arcs in enumerate(out):
+            edges = [OutEdge(self.edges[place], vertices[v], sent, (v, i)) for v, i, place in arcs]
+            if edges:
+                drawn = self.drawing(p, "scatter", u)
+                _call(self.program.functions["scatter"], own=vertices[u], edges=edges, p=drawn)
+        return {arc: self.sent(message) for arc, message in sent.items()}
 
     def with_sums(self, number: int, states: list[Any]) -> Any:
         """Return what functions know as p before a superstep, with aggregates of the states."""
@@ -649,6 +701,8 @@ def _seen(value: Any) -> Any:
         return value._make(made) if hasattr(value, "_make") else tuple(made)
     if isinstance(value, list):
         return list(map(_seen, value))
+    if isinstance(value, OutEdge):
+        return value
     return value if value is None or callable(value) else Number.of(value)
 
 

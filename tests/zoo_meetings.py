@@ -14,6 +14,7 @@ from typing import Any
 
 import phased
 from zoo import Entry, Given, from_first, from_some, nothing
+from zoo_scatter import Lightest
 
 import cugraph_ws as ws
 
@@ -97,6 +98,7 @@ START = "start: ws.vertex_set"
 
 
 # Not a meeting: `reference.py` has no generator, and `test_random_numbers.py` has the answers of such programs
+HYPOTHESES["scatter sends"] = Entry(Lightest, nothing, int, 0.0, False, False)
 HYPOTHESES["it draws random numbers"] = Entry(
     write("Hesitant", "A minimum that is taken or not.", X, "min", compute="src.x",
           apply=f"{LEAST} if p.random() < 0.5 else old.x"),

@@ -53,7 +53,8 @@ def run_command(
     if edge_output is not None:
         job.check_output(edge_output)
     loaded = load_program(program)
-    if edge_output is not None and not getattr(loaded, "edge_state", None):
+    keeps_state = getattr(loaded, "edge_state", None) and not getattr(loaded, "scatters", False)
+    if edge_output is not None and not keeps_state:
         raise InputError(f"--edge-output {edge_output}: {NO_EDGE_STATE}")
 
     def weighted(columns: Iterable[Any]) -> bool:

@@ -292,6 +292,12 @@ class Executor(Protocol):
         Returns how many of this rank's arcs have another state than before.
         """
 
+    def scatter(self, number: int, sums: npt.NDArray[np.float64]) -> bool:
+        """Store what vertices send by `scatter` in superstep `number`, before it; `sums` are the aggregates.
+
+        Returns whether a vertex of this rank has asked for an edge that it does not have.
+        """
+
     def edge_state(self) -> dict[str, npt.NDArray[Any]]:
         """Return the state of edges by field, in the order of the graph's CSC."""
 

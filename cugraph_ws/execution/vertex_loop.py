@@ -40,8 +40,9 @@ from cugraph_ws.partition.exchange import Exchange
 from cugraph_ws.partition.part import Part
 from cugraph_ws.partition.shard import ShardGraph
 from cugraph_ws.partition.ways import names_of
-from cugraph_ws.program.binding import BoundProgram, bind, program_on
+from cugraph_ws.program.binding import BoundProgram, bind, program_on, with_draws_by_row
 from cugraph_ws.program.combines import out_of_range
+from cugraph_ws.program.declarations import EdgeState
 from cugraph_ws.program.edge_program import EdgeProgram
 from cugraph_ws.program.infinity import STORED
 from cugraph_ws.program.lists import beyond_list
@@ -122,6 +123,11 @@ class VertexLoop(Loop):
         self._jumps: Jumps | None = None
         self._between = self._steps_in_between()
         self._started_between: StartedBetweenSupersteps | None = None
+
+    @property
+    def _edge_state(self) -> dict[str, EdgeState]:
+        """The state of edges that the program declares; what `scatter` sends is made anew in each superstep."""
+        return {} if self._program.scatters else self._program.edge_state
 
     @property
     def outputs(self) -> dict[str, bool]:
@@ -235,13 +241,17 @@ class VertexLoop(Loop):
                 f"in_place=True: {self.name}.compute takes `dst`, the destination's state after the previous "
                 "superstep; leave it out"
             )
-        if self._program.edge_state:
+        if self._edge_state:
             if self._options.plan.in_place:
                 raise InputError(
                     f"in_place=True: {self.name} keeps state on edges, which is updated after each superstep; "
                     "leave it out"
                 )
-            graph.check_edge_outputs(tuple(self._program.edge_state))
+            graph.check_edge_outputs(tuple(self._edge_state))
+        if self._options.plan.in_place and self._program.scatters:
+            raise InputError(
+                f"in_place=True: {self.name}.scatter sees the states after the previous superstep; leave it out"
+            )
         if self._options.plan.in_place and self._program.listing is not None:
             raise InputError(
                 f"in_place=True: {self._program.listing!r} of {self.name} reads the states after the previous "
@@ -250,6 +260,7 @@ class VertexLoop(Loop):
         engine = choose_engine(self.engine, graph)
         if not self._phase:  # phases hand the fields of their states on, in one type
             self._program = program_on(self._program, graph)
+        self._program = with_draws_by_row(self._program, graph)
         bound = bind(
             self._program,
             graph,
@@ -258,6 +269,7 @@ class VertexLoop(Loop):
             plain=engine == "python",
             phase=self._phase,
         )
+        self._program = bound.declared  # with the types of what is sent
         # Supersteps are counted if their number is bounded, and in the reference.
         synchronous = self.max_iter is not None or engine == "python"
         never_nan = bound.never_nan and not self._phase
@@ -415,7 +427,7 @@ class VertexLoop(Loop):
         """Return a detector of repeated states if every superstep gathers from all, else None."""
         endless = self.max_iter is None and not self.has_frontier
         # Whether equal states are followed by equal states
-        alike = not (self._program.reads_supersteps or self._program.edge_state)
+        alike = not (self._program.reads_supersteps or self._edge_state)
         return Repetition() if self.engine != "cuda" and endless and alike else None
 
     def step(self) -> Step:
@@ -430,6 +442,9 @@ class VertexLoop(Loop):
         if self._jumps is not None:
             self._exchange.finish()
             self._jumps.write()
+        if self._program.scatters:
+            self._exchange.finish()
+            self._scatter(choice.number)
         with self._errors():
             self._executor.superstep(choice, self._counts.sums)
         self._counts, traffic = self._exchange.exchange(self._executor, choice)
@@ -440,7 +455,7 @@ class VertexLoop(Loop):
             raise (
                 beyond_list(counts.beyond) if listed else out_of_range(self._program, counts.beyond)
             )
-        if self._program.edge_state:
+        if self._edge_state:
             changed = self._executor.update_edges(choice.number)
             counts.waiting = self._exchange.total(changed)
         self._number += len(counts.history)
@@ -473,6 +488,16 @@ class VertexLoop(Loop):
             extrapolated=replaced,
             exchange=[names_of(ways) if ways else "" for ways in counts.ways or [traffic.ways]],
         )
+
+    def _scatter(self, number: int) -> None:
+        """Let all vertices send along their out-edges in superstep `number`."""
+        with self._errors():
+            is_outside = self._executor.scatter(number, self._counts.sums)
+        if is_outside:
+            raise ProgramError(
+                f"{self.name}.scatter reads or sends along an edge that its vertex does not have; give an index from 0 "
+                "to len(edges) - 1 (engine='python' shows where)"
+            )
 
     def _step_in(self, before: float) -> bool:
         """Return whether the state has been replaced after the superstep; collective.
@@ -530,7 +555,7 @@ class VertexLoop(Loop):
     @property
     def by_arc_state(self) -> tuple[str, ...]:
         """Names of the arrays of `state` with an entry for each arc, in the order of the CSC."""
-        return tuple(f"_edge_{name}" for name in self._program.edge_state)
+        return tuple(f"_edge_{name}" for name in self._edge_state)
 
     @property
     def arc_inputs(self) -> tuple[str, ...]:
@@ -550,7 +575,7 @@ class VertexLoop(Loop):
                 program.listing,
                 program.contributors,
                 program.residual,
-                *program.edge_state.items(),
+                *self._edge_state.items(),
             ],
             "types": bound.types,
             **({} if self._between is None else self._between.inputs),
@@ -585,8 +610,8 @@ class VertexLoop(Loop):
         owned = graph.owned
         for name, kind in zip(self._program.state, self.bound.types.state, strict=True):
             state.like(name, owned, kind)
-        arcs = self.number_of_arcs if self._program.edge_state else 0
-        kinds = self._program.edge_state_kinds
+        arcs = self.number_of_arcs if self._edge_state else 0
+        kinds = self._program.edge_state_kinds if self._edge_state else ()
         for name, kind in zip(self.by_arc_state, kinds, strict=True):
             state.like(name, arcs, kind)
         state.integers("_queue", owned, -1, graph.length)
@@ -611,12 +636,12 @@ class VertexLoop(Loop):
             }
         columns = {name: state[name] for name in self._program.state if name in state}
         self._executor.restore(columns, state["_queue"], state["_schedule"])
-        if self._program.edge_state:
+        if self._edge_state:
             self._executor.restore_edges(
-                {name: state[f"_edge_{name}"] for name in self._program.edge_state}
+                {name: state[f"_edge_{name}"] for name in self._edge_state}
             )
         self._counts = self._exchange.merge(self._executor.counts())
-        if self._program.edge_state:  # edges may have changed although no vertex has
+        if self._edge_state:  # edges may have changed although no vertex has
             self._counts.waiting = 1
         self._counts.sums = state["_sums"]  # not recomputed: they may depend on `p.superstep`
         self._number = int(state["_loop"][0])
@@ -648,7 +673,7 @@ class VertexLoop(Loop):
 
     def edges(self) -> dict[str, Any]:
         """Return the state of edges by field, of this rank's arcs in the order of the CSC."""
-        if not self._program.edge_state:
+        if not self._edge_state:
             return {}
         self._exchange.finish()
         return self._executor.edge_state()

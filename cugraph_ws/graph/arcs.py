@@ -14,7 +14,13 @@ import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.graph.adjacency import Adjacency, lengths
-from cugraph_ws.graph.duplicates import Policy, merge_parallel, repeats
+from cugraph_ws.graph.duplicates import (
+    PARALLEL_RANK,
+    Policy,
+    merge_parallel,
+    parallel_ranks,
+    repeats,
+)
 from cugraph_ws.graph.masks import chosen_rows
 
 __all__ = ["Arcs", "Order"]
@@ -60,6 +66,7 @@ class Arcs:
         self._csc: Adjacency | None = None
         self._csr: Adjacency | None = None
         self._values: dict[tuple[str, Order], Array] = {}
+        self._ranks: dict[Order, Array] = {}
         self._out_degrees: Degrees | None = None
         self._starts: Array | None = None  # offsets of rows of sources
         self._both_ways = 0
@@ -137,7 +144,7 @@ class Arcs:
         adjacencies = [
             adjacency for adjacency in (self._base, self._csc, self._csr) if adjacency is not None
         ]
-        arrays = [*self._base_values.values(), *self._values.values()]
+        arrays = [*self._base_values.values(), *self._values.values(), *self._ranks.values()]
         layouts = [] if self._csc is None else self._csc.kept.values()
         return sum(
             sum(stored.nbytes for stored in several) for several in (adjacencies, arrays, layouts)
@@ -162,14 +169,23 @@ class Arcs:
         return {program: why for layout in layouts for program, why in layout.choices.items()}
 
     def values(self, name: str, order: Order) -> Array:
-        """Return an edge column in an adjacency's order."""
+        """Return an edge column in an adjacency's order, or `PARALLEL_RANK`, made when first read."""
         with self._lock:
             csc = self.csc
-            if order == "csc" or not self._directed:
+            order = order if self._directed else "csc"
+            if name == PARALLEL_RANK:
+                if order not in self._ranks:
+                    self._ranks[order] = self._parallel_ranks(csc if order == "csc" else self.csr)
+                return self._ranks[order]
+            if order == "csc":
                 return self._values[name, "csc"]
             if (name, order) not in self._values:
                 self._values[name, order] = csc.carry(self._values[name, "csc"])
             return self._values[name, order]
+
+    def _parallel_ranks(self, adjacency: Adjacency) -> Array:
+        """Return the rank of each arc among parallel ones."""
+        return parallel_ranks(adjacency)
 
     def merge(self, policy: Policy, repeated: npt.NDArray[np.bool_]) -> None:
         """Merge parallel arcs; only the CSC may have been made before."""
@@ -177,6 +193,7 @@ class Arcs:
             values = {name: array for (name, _), array in self._values.items()}
             self._csc, merged = merge_parallel(self.csc, values, policy, repeated)
             self._both_ways = 0
+            self._ranks = {}
             self._values = {(name, "csc"): array for name, array in merged.items()}
             self._out_degrees = self._starts = None
 

@@ -12,7 +12,18 @@ from cugraph_ws.errors import InputError
 from cugraph_ws.graph.adjacency import Adjacency
 from cugraph_ws.graph.masks import chosen_rows
 
-__all__ = ["Merge", "Policy", "merge_parallel", "policy_of", "refuse_infinite", "repeats"]
+__all__ = [
+    "PARALLEL_RANK",
+    "Merge",
+    "Policy",
+    "merge_parallel",
+    "parallel_ranks",
+    "policy_of",
+    "refuse_infinite",
+    "repeats",
+]
+
+PARALLEL_RANK = "rank among parallel edges"  # an edge column that every graph can make
 
 Array = npt.NDArray[Any]
 Merge = Literal["sum", "min", "max", "mean", "first"]
@@ -53,6 +64,25 @@ def repeats(adjacency: Adjacency) -> npt.NDArray[np.bool_]:
     starts = adjacency.offsets[:-1]
     repeated[starts[starts < len(repeated)]] = False
     return repeated
+
+
+def parallel_ranks(adjacency: Adjacency) -> npt.NDArray[np.int64]:
+    """Count for each arc those before it that join the same two vertices in the same direction.
+
+    Parameters
+    ----------
+    adjacency : Adjacency
+        With ascending rows, parallel arcs in input order.
+
+    Returns
+    -------
+    ndarray of int64, shape (arcs,)
+        So in a graph's CSR and CSC an arc has the same rank.
+    """
+    ranks = np.arange(adjacency.number_of_arcs)
+    first = np.where(repeats(adjacency), 0, ranks)
+    ranks -= np.maximum.accumulate(first)
+    return ranks
 
 
 def merge_parallel(

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from cugraph_ws.errors import GraphMemoryError
 from cugraph_ws.graph.adjacency import Adjacency, EdgeList, cursor_dtype, index_dtype, lengths
 from cugraph_ws.graph.arcs import Arcs, Order
-from cugraph_ws.graph.duplicates import repeats
+from cugraph_ws.graph.duplicates import PARALLEL_RANK, parallel_ranks, repeats
 from cugraph_ws.graph.numbering import Numbered
 from cugraph_ws.kernels.cpu.build import count_rows, strip_marks
 from cugraph_ws.runtime.looks import look
@@ -313,7 +313,7 @@ class MappedArcs(Arcs):
     def mapped_bytes(self) -> int:
         """Bytes of the arcs in mapped files."""
         made = [adjacency for adjacency in (self._csc, self._csr) if adjacency is not None]
-        columns = sum(array.nbytes for array in self._values.values())
+        columns = sum(array.nbytes for array in (*self._values.values(), *self._ranks.values()))
         return sum(adjacency.indices.nbytes for adjacency in made) + columns
 
     @property
@@ -348,12 +348,21 @@ class MappedArcs(Arcs):
             return self._csr
 
     def values(self, name: str, order: Order) -> Array:
-        """Return an edge column in an adjacency's order."""
+        """Return an edge column in an adjacency's order, or `PARALLEL_RANK`, made when first read."""
+        if name == PARALLEL_RANK:
+            return super().values(name, order)
         with self._lock:
             if order == "csr" and self._directed:
                 _ = self.csr  # its edge columns are written with it
                 return self._values[name, "csr"]
             return self._values[name, "csc"]
+
+    def _parallel_ranks(self, adjacency: Adjacency) -> Array:
+        """Return the rank of each arc among parallel ones, in a file."""
+        file = MappedFile(self._folder, np.int64)
+        for _, _, part in self._parts(adjacency):
+            file.append(parallel_ranks(part))
+        return file.mapped()
 
     def _turned(self, columns: Sequence[Array]) -> Iterator[Chunk]:
         """Yield the arcs of the CSC with their sources as rows."""

@@ -24,7 +24,7 @@ from cugraph_ws.frames.base import FrameKind, VertexNumbers, open_frame
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.adjacency import Adjacency
 from cugraph_ws.graph.arcs import Arcs, Order
-from cugraph_ws.graph.duplicates import Policy, policy_of, refuse_infinite
+from cugraph_ws.graph.duplicates import PARALLEL_RANK, Policy, policy_of, refuse_infinite
 from cugraph_ws.graph.edges import refuse_repeated
 from cugraph_ws.graph.framed import Framed
 from cugraph_ws.graph.masks import kept_arcs
@@ -666,6 +666,8 @@ class GraphView(Framed[FrameT]):
         return self._host().values(name, order)
 
     def _check_carried(self, name: str) -> None:
+        if name == PARALLEL_RANK:
+            return
         if not isinstance(name, (str, int)) or name not in self._carried:
             raise InputError(
                 f"the graph has no edge column {shown(name)}; it has: "

@@ -270,6 +270,11 @@ class ProgramPart(Part):
         """For each rank, the owned positions that it holds as ghosts, in the order of its ghosts."""
         return list(self.halo.boundaries)
 
+    @property
+    def edge_columns(self) -> tuple[str | None, ...]:
+        """For each of the program's edge attributes, the graph's that provides it; None for a constant."""
+        return self._bound.edge_columns
+
     def edges(self, order: Order) -> tuple[Array, ...]:
         """Return the program's edge attributes in the order of `csc` or `csr`.
 

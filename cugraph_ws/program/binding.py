@@ -10,7 +10,7 @@ import ast
 import difflib
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from cugraph_ws.arguments import check_count, is_number, is_one_vertex, listed, 
 from cugraph_ws.errors import InputError, ProgramError
 from cugraph_ws.frames.base import without_mask
 from cugraph_ws.frames.values import is_one_number, number_for_all
+from cugraph_ws.graph.duplicates import PARALLEL_RANK
 from cugraph_ws.graph.view import ExampleArc, Examples, GraphView
 from cugraph_ws.program.analysis import fields_of_vertex_numbers, is_never_nan
 from cugraph_ws.program.budget import OutOfSteps
@@ -27,6 +28,7 @@ from cugraph_ws.program.codegen import Types
 from cugraph_ws.program.declarations import (
     Constant,
     Distribution,
+    Edge,
     Floating,
     Jump,
     Like,
@@ -37,6 +39,7 @@ from cugraph_ws.program.declarations import (
     VertexParameter,
     VertexSet,
     VertexValue,
+    int64,
 )
 from cugraph_ws.program.inference import CompileError, Inference, infer, infer_messages
 from cugraph_ws.program.infinity import STORED, Kinds, saturated
@@ -51,6 +54,10 @@ from cugraph_ws.program.order import (
     why_in_order,
     why_not_proved,
 )
+from cugraph_ws.program.randomness import RANK, draw_by_parallel_edge
+from cugraph_ws.program.rewriting import rewritten
+from cugraph_ws.program.scatter import with_message_types
+from cugraph_ws.program.scatter_inference import infer_scatter
 from cugraph_ws.program.snapshot import bound_before, keep_bound
 from cugraph_ws.program.trial import Trial
 from cugraph_ws.program.vertex_program import VertexProgram
@@ -70,6 +77,7 @@ __all__ = [
     "program_on",
     "refuse_unknown",
     "state_types",
+    "with_draws_by_row",
 ]
 
 ANY_WEIGHT = (
@@ -210,16 +218,11 @@ def bind(
     refuse_unknown(program, arguments)
     columns, kinds, missing = edge_columns(program, graph)
     state = state_types(program, kinds)
-    weight = columns[0] if len(columns) == 1 else graph.weight
+    weight = columns[0] if len(columns) == 1 and columns[0] != PARALLEL_RANK else graph.weight
     constants = _constants(program, graph, arguments, state, weight, on_device=on_device)
     values = parameter_values(program, graph, arguments)
     finite = check_edge_values(program, graph, columns, state)
     _check_vertex_numbers(program, graph)
-    if program.draws_by_edge and graph.parallel_edges:
-        raise InputError(
-            f"{program.name}.compute draws random numbers by an edge's source and destination, and the graph has "
-            f"{graph.parallel_edges} parallel edges; merge them by ws.Graph(…, duplicates='sum'), or draw in apply"
-        )
     if program.validate is not None:
         named = dict(
             zip((*program.constants, *program.parameters), (*constants, *values), strict=True)
@@ -233,6 +236,12 @@ def bind(
         for value, declared in zip(values, program.parameters.values(), strict=True)
         if isinstance(declared, Parameter)
     )
+    if program.scatters:
+        parameters = tuple(value.dtype.name for value in values)
+        sent = infer_scatter(program, Types(
+            state, constant_kinds, uniform, kinds, missing, parameters, (), tuple_message=False
+        ))  # fmt: skip
+        program = with_message_types(program, sent)
     sample = _Sample(graph, constants, columns, kinds, missing, values)
     if program.selective and program.fold is None:
         parameters = tuple(value.dtype.name for value in values)
@@ -311,6 +320,11 @@ def _typed(
     parameters = tuple(value.dtype.name for value in sample.values)
     type_names = (facts.state, sample.kinds, facts.constants, parameters)
     program = saturated(declared_program, Kinds(*type_names))
+    if program.scatters and any(program.infinite):
+        raise ProgramError(
+            f"{program.name}.scatter ({program.sources['scatter'].location}) reads integers that may be infinite; "
+            "declare such fields as ws.float64"
+        )
     if program.fold is not None:
         sending = only_messages(program) if program.selective else program
         message_types = _inferred(infer_messages, sending, *type_names, sample=sample, plain=plain)
@@ -564,6 +578,33 @@ def program_on(program: VertexProgram, graph: GraphView) -> VertexProgram:
     return program.for_integers if are_integers else program
 
 
+def with_draws_by_row(program: VertexProgram, graph: GraphView) -> VertexProgram:
+    """Return a program whose draws in `compute` tell a graph's parallel edges apart; collective.
+
+    Parameters
+    ----------
+    program : VertexProgram
+    graph : GraphView
+
+    Returns
+    -------
+    VertexProgram
+        The program itself if it does not draw there, or the graph has no parallel edges.
+    """
+    if not program.draws_by_edge or RANK in program.edges or not graph.parallel_edges:
+        return program
+
+    def make() -> VertexProgram:
+        changed = rewritten(program, {"compute": draw_by_parallel_edge})
+        compute = changed.sources["compute"]
+        attributes = {**compute.attributes, "edge": compute.attributes.get("edge", set()) | {RANK}}
+        sources = {**changed.sources, "compute": replace(compute, attributes=attributes)}
+        return replace(changed, sources=sources, edges={**program.edges, RANK: Edge(int64)})
+
+    by_row: VertexProgram = program.memory.recall("draws by row", make)
+    return by_row
+
+
 def edge_columns(
     program: Any, graph: GraphView
 ) -> tuple[tuple[str | None, ...], tuple[str, ...], tuple[float | None, ...]]:
@@ -585,9 +626,11 @@ def edge_columns(
     kinds: list[str] = []
     missing: list[float | None] = []
     for name, declared in program.edges.items():
-        if name in graph.edge_attributes:
-            column: str | None = name
-        elif len(program.edges) == 1 and graph.weight is not None:
+        if name == RANK:
+            column: str | None = PARALLEL_RANK
+        elif name in graph.edge_attributes:
+            column = name
+        elif len(program.edges.keys() - {RANK}) == 1 and graph.weight is not None:
             _refuse_other_column(program, graph, name)
             column = graph.weight
         elif declared.default is not None:

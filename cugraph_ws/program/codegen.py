@@ -19,6 +19,7 @@ import numpy as np
 from cugraph_ws.program.declarations import Jump
 from cugraph_ws.program.infinity import INFINITY, STORED, TEXTS
 from cugraph_ws.program.lists import compiled_text, key_lines, list_lines
+from cugraph_ws.program.scatter import OUT_EDGES, scatter_lines, scatter_records
 from cugraph_ws.program.vertex_program import VertexProgram
 from cugraph_ws.runtime.dispatch import provider
 from cugraph_ws.runtime.generated import kernel_file
@@ -49,6 +50,7 @@ __all__ = [
 ]
 
 LOOPS = ("search", "dense", "pull", "buckets", "push", "scatter", "tree")
+SCATTER = (OUT_EDGES,)  # the loop of programs that send by `scatter`
 EDGE_STATE = ("edge_state",)  # the loops of programs that keep state on edges
 LISTS = "lists"  # the loop of programs that list messages
 MODES = "modes"  # the loop of programs that combine them by `ws.mode()`
@@ -59,6 +61,7 @@ REPLACED = {
         for name in (
             *LOOPS,
             *EDGE_STATE,
+            *SCATTER,
             LISTS,
             "interface",
             "pair_interface",
@@ -180,6 +183,7 @@ ARGUMENTS = {
     "messages": "messages",
     "new": "replace(vertex, new)",
     "state": "vertex",
+    "edges": "edges",
     "p": "Parameters(*values)",
 }
 
@@ -190,6 +194,8 @@ def _call(program: VertexProgram, function: str, **expressions: str) -> str:
     `expressions` replaces those in `ARGUMENTS`.
     """
     written = {**ARGUMENTS, **expressions}
+    if function == "scatter":
+        written["own"] = "vertex"
     asked = [written[name] for name in program.sources[function].parameters]
     return f"user_{function}({', '.join(asked)})"
 
@@ -293,8 +299,11 @@ def _change(program: VertexProgram, types_: Types) -> str:
 class Access:
     """How generated text reads and writes an element of an array: by indexing.
 
-    `role` is the role of the array: "state", "constant", "edge" or "message".
+    `role` is the role of the array: "state", "constant", "edge" or "message".  `inlined` is the decorator of functions
+    that are called for each arc with records of arrays, which are slow to pass.
     """
+
+    inlined = "always_inline"
 
     def read(self, role: str, array: str, index: str, kind: str) -> str:
         """Write an expression for the element's value."""
@@ -560,6 +569,7 @@ def adaptors(
         f"    return {_tuple(sums)}",
         *_inbox_adaptors(types_, access),
         *_list_lines(program, types_, access),
+        *scatter_lines(program, types_, access, _call, _widen, _cast),
     ]
     return "\n".join(lines)
 
@@ -715,6 +725,7 @@ def record_fields(program: VertexProgram) -> dict[str, tuple[str, ...]]:
         "Own": tuple(program.constants),
         "Edge": program.edge_fields,
         "Parameters": program.parameter_names,
+        **scatter_records(program),
         **({"Gathered": program.fold.fields} if _named(program) and program.fold else {}),
     }
 
@@ -734,9 +745,10 @@ def generated_source(program: VertexProgram, types_: Types) -> str:
     str
         Python source, the same for the same program and types.
     """
+    long = "always_inline, " if program.scatters else ""
     parts = [
         f'"""Loops of the vertex program {program.name}, generated."""',
-        *program_text(program, "from cugraph_ws.kernels.cpu.jit import inline, jit"),
+        *program_text(program, f"from cugraph_ws.kernels.cpu.jit import {long}inline, jit"),
         adaptors(program, types_),
         host_adaptors(program, types_),
         *[loop_text(loop) for loop in loops_of(program)],
@@ -750,7 +762,8 @@ def loops_of(program: VertexProgram) -> tuple[str, ...]:
     if program.listing is not None:
         lists = (LISTS if program.listing.kind == "list" else MODES,)
     more = provider("accelerators").program_loops()
-    return (*LOOPS, *more, *lists, *(EDGE_STATE if program.edge_state else ()))
+    edges = SCATTER if program.scatters else EDGE_STATE if program.edge_state else ()
+    return (*LOOPS, *more, *lists, *edges)
 
 
 @lru_cache

@@ -222,6 +222,13 @@ def vertex_program(cls: type | None = None) -> VertexProgram:
     first state, from the first states of the ends.  Such programs gather from all in-neighbours in
     every superstep, and converge when no vertex is active and no edge has changed.
 
+    ``scatter(own, edges, p)`` in the place of `compute` sees the state of a vertex and all of its out-edges,
+    in the order of the destinations' numbers, parallel ones as in the frame: ``len(edges)``, ``edges[i]``, ``for
+    edge in edges``.  ``edge.w`` is an attribute, ``edge.dst.x`` the state of the vertex that it leads to, and
+    ``edge.send(message)`` sends along it; a later message replaces it, and an edge without one sends nothing.
+    Every vertex with out-edges is asked in every superstep.  An index out of range ends the run with a
+    ProgramError.  One thread handles a vertex, also on a GPU.
+
     A program with a `compute` that takes `dst` gathers messages in order.  It cannot be
     asynchronous or in place, have a predecessor, or run over shards (`layout=`).
 
@@ -229,8 +236,8 @@ def vertex_program(cls: type | None = None) -> VertexProgram:
     0 to n − 1 (0 if n is less than 1).  ``init``, ``starts``, ``compute``, ``gather_list``, ``apply`` and
     ``active`` may draw them.  They depend on the ``seed=`` of the run (an integer, by default 0), the phase and
     its round, the superstep, the call in the source, the number of the vertex (in `compute`, of the edge's source
-    and destination) and, in loops, the pass, and on nothing else (Philox-4x32-10; Salmon, Moraes, Dror and Shaw,
-    SC 2011).  A program that draws in `compute` is refused on a graph with parallel edges.
+    and destination, and its place in the frame among parallel edges) and, in loops, the pass, and on nothing else
+    (Philox-4x32-10; Salmon, Moraes, Dror and Shaw, SC 2011).
 
     Functions may read tuples, lists and arrays of numbers that are outside of them, by index: ``RATE[src.kind]``,
     ``PAYOFF[old.choice][gathered]``, ``len(RATE)``.  Past the ends, ``engine="python"`` raises an error and
@@ -471,7 +478,7 @@ def _functions(cls: type, name: str) -> tuple[dict[str, Any], dict[str, Any]]:
             known = ", ".join([*FUNCTIONS, *CLASS_SETTINGS])
             raise ProgramError(f"{name}.{key} has no role in a vertex program; known: {known}")
     for key in ("init", "compute", "apply"):
-        if key not in functions:
+        if key not in functions and (key != "compute" or "scatter" not in functions):
             raise ProgramError(f"{name} has no `{key}`; define {key}({', '.join(FUNCTIONS[key])})")
     return functions, aggregates
 
@@ -649,9 +656,9 @@ def _check_linear(program: VertexProgram, declared: Any) -> None:
         raise ProgramError(
             f"{program.name}.extrapolation is of `{declared.field}`, which is not declared ws.float64"
         )
-    if program.combine != "sum" or program.edge_state or program.jumps:
+    if program.combine != "sum" or program.edge_state or program.jumps or program.scatters:
         raise ProgramError(
-            f"{program.name}.extrapolation needs combine = sum, without state on edges and jumps"
+            f"{program.name}.extrapolation needs combine = sum, without scatter, state on edges and jumps"
         )
 
 
@@ -733,6 +740,8 @@ def _check_parallel(program: VertexProgram) -> None:
 def _check_edge_state(program: VertexProgram) -> None:
     """Refuse declarations that contradict a state of edges."""
     name = program.name
+    if program.scatters:
+        return
     if not program.edge_state:
         for function in ("init_edge", "update_edge"):
             if function in program.functions:

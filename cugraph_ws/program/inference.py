@@ -287,6 +287,7 @@ class Inferrer:
             if name in ("init_edge", "update_edge") and name in program.sources:
                 self.check_edge_state(name)
             elif name in program.sources and name not in (
+                "scatter",
                 "compute",
                 "gather_list",
                 "apply",
@@ -440,11 +441,16 @@ def scalar_type(kind: str) -> Any:
 
 def record_type(name: str, fields: Sequence[str] | Any, kinds: Sequence[str]) -> Any:
     """Return Numba's type of a named tuple of numbers."""
+    return record_of(name, fields, tuple(map(scalar_type, kinds)))
+
+
+def record_of(name: str, fields: Sequence[str] | Any, parts: tuple[Any, ...]) -> Any:
+    """Return Numba's type of a named tuple of parts of given types."""
     from numba.core import types
 
     # A tuple type with names that are known only at run time
     record: Any = namedtuple(name, tuple(fields))  # type: ignore[misc]
-    return types.NamedTuple(tuple(map(scalar_type, kinds)), record)
+    return types.NamedTuple(parts, record)
 
 
 def message_type(kinds: tuple[str, ...], is_tuple: bool) -> Any:

@@ -35,6 +35,7 @@ from cugraph_ws.program.codegen import (
 )
 from cugraph_ws.program.infinity import INFINITY, STORED
 from cugraph_ws.program.lists import Messages
+from cugraph_ws.program.scatter import plain_calls
 from cugraph_ws.program.typed import typed_function
 from cugraph_ws.program.vertex_program import VertexProgram
 from cugraph_ws.runtime.generated import import_text, kernel_file
@@ -148,11 +149,12 @@ def plain_module(
     # Named as part of the package, since coverage selects files by the name of the module that runs them.
     module = types.ModuleType(f"cugraph_ws.python.{program.name}")
     space = module.__dict__
-    space.update(math=math, np=np, inline=as_it_is, jit=as_it_is, fit=fit)
+    space.update(math=math, np=np, inline=as_it_is, always_inline=as_it_is, jit=as_it_is, fit=fit)
     for name, names in records.items():
         space[name] = namedtuple(name, names)
     for name, source in program.sources.items():
-        space[f"user_{name}"] = typed_function(source, program.name)
+        called = plain_calls(space) if name == "scatter" else {}
+        space[f"user_{name}"] = typed_function(source, program.name, **called)
     if "gather_list" in program.sources:
         space["user_gather_list"] = _with_messages(program, space)
     exec(compile(text, f"<interface of {program.name}>", "exec"), space)  # noqa: S102 - our own text

@@ -187,6 +187,8 @@ def says_whether_changed(program: VertexProgram) -> bool:
 
 def _first_broken(program: VertexProgram, facts: Facts) -> str | None:
     """Return the first hypothesis that does not hold, one by one."""
+    if program.scatters:
+        return "scatter sends along each edge what it makes of all edges of a vertex"
     if program.jumps:
         return f"the jump `{next(iter(program.jumps))}` is read at another vertex"
     if not program.idempotent:

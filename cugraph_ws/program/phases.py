@@ -169,7 +169,7 @@ def phase(program: Any, direction: PhaseDirection = "in", supersteps: int | None
             f"{program.name}.{program.predecessor}: a program with a predecessor cannot be a phase, since later "
             "phases change the states that predecessors follow from; leave it out"
         )
-    if program.edge_state:
+    if program.edge_state and not program.scatters:
         raise ProgramError(
             f"{program.name} keeps `{next(iter(program.edge_state))}` on edges, which phases do not share; run "
             "it by itself, or keep it on vertices"

@@ -17,17 +17,21 @@ __all__ = [
     "DRAWING",
     "FUNCTIONS",
     "NUMBER",
+    "RANK",
     "SEED",
+    "draw_by_parallel_edge",
     "is_draw",
     "misuse",
     "philox",
     "seed_of_phase",
     "with_draws",
+    "ws_edge_seed",
     "ws_random",
     "ws_random_integer",
 ]
 
 SEED, NUMBER = "seed", "ws_number"  # the parameter and the vertex constant that draws read
+RANK = "ws_rank"  # the edge attribute that they read in `compute` if the graph has parallel edges
 # The functions that may draw, with the arguments that are their vertex or the ends of their edge
 DRAWING: dict[str, tuple[str, ...]] = {
     "init": ("vertex",),
@@ -36,6 +40,7 @@ DRAWING: dict[str, tuple[str, ...]] = {
     "gather_list": ("old",),
     "apply": ("old",),
     "active": ("old",),
+    "scatter": ("own",),
 }
 FIRST = ("init", "starts")  # those that run before the first superstep
 CALLS = 1024  # calls of a function that are told apart
@@ -119,6 +124,23 @@ def ws_random_integer(seed: int, step: int, call: int, vertex: int, count: int, 
     return np.int64(drawn_bits(seed, step, call, vertex, count) % np.uint64(least))
 
 
+def ws_edge_seed(seed: int, rank: int) -> Any:
+    """Return the seed of an edge's draws, by its rank among parallel edges.
+
+    Parameters
+    ----------
+    seed, rank : int
+        The seed of the run, and the number of edges with the same ends before this one.
+
+    Returns
+    -------
+    int64
+        From 0; the run's own for rank 0.
+    """
+    place = (np.uint64(0xFFFE) << np.uint64(48)) | np.uint64(rank)
+    return np.int64(seed) if rank == 0 else np.int64(philox(seed, place, 0) >> np.uint64(1))
+
+
 FUNCTIONS = {"random": ws_random, "random_integer": ws_random_integer}
 ARGUMENTS = {"random": 0, "random_integer": 1}
 
@@ -172,6 +194,7 @@ def with_draws(function: ast.FunctionDef, name: str, place: int) -> None:
     if len(numbers) > 1:  # 40 bits of each end
         number, no_loop = f"({numbers[0]} << 8) | ({numbers[1]} >> 32)", numbers[1]
     step = "0" if name in FIRST else "p.superstep"
+    seed = f"{ws_edge_seed.__name__}(p.{SEED}, 0)" if name == "compute" else f"p.{SEED}"
     calls = [
         node for node in ast.walk(function) if isinstance(node, ast.Call) and is_draw(node.func)
     ]
@@ -186,7 +209,7 @@ def with_draws(function: ast.FunctionDef, name: str, place: int) -> None:
     calls.sort(key=lambda node: (node.lineno, node.col_offset))
     for number_of_call, node in enumerate(calls):
         count = PASSES if id(node) in looped else no_loop
-        text = f"(p.{SEED}, {step}, {place * CALLS + number_of_call}, {number}, {count})"
+        text = f"({seed}, {step}, {place * CALLS + number_of_call}, {number}, {count})"
         assert isinstance(node.func, ast.Attribute)
         tuple_ = ast.parse(text, mode="eval").body
         assert isinstance(tuple_, ast.Tuple)
@@ -202,6 +225,22 @@ def with_draws(function: ast.FunctionDef, name: str, place: int) -> None:
     if loops:
         documented = ast.get_docstring(function) is not None
         function.body.insert(int(documented), _statement(f"{PASSES} = 0", function))
+
+
+def draw_by_parallel_edge(function: ast.FunctionDef) -> None:
+    """Have the draws of a rewritten `compute` depend on the edge's rank among parallel ones too.
+
+    Parameters
+    ----------
+    function : FunctionDef
+        Changed; `with_draws` has written its draws.
+    """
+    for node in ast.walk(function):
+        match node:
+            case ast.Call(func=ast.Name(id=called)) if called.endswith(ws_edge_seed.__name__):
+                node.args[1] = ast.parse(f"edge.{RANK}", mode="eval").body
+    if "edge" not in {argument.arg for argument in function.args.args}:
+        function.args.args.append(ast.arg("edge"))
 
 
 def _statement(text: str, place: ast.AST) -> ast.stmt:

@@ -23,7 +23,14 @@ import numpy as np
 
 from cugraph_ws.errors import ProgramError
 from cugraph_ws.program.declarations import no_message
-from cugraph_ws.program.randomness import DRAWING, FUNCTIONS, is_draw, misuse, with_draws
+from cugraph_ws.program.randomness import (
+    DRAWING,
+    FUNCTIONS,
+    is_draw,
+    misuse,
+    with_draws,
+    ws_edge_seed,
+)
 from cugraph_ws.program.tables import CELL, Table, entry_of, table_of
 from cugraph_ws.runtime.parsing import parse
 
@@ -41,7 +48,9 @@ BUILTINS = {
 }  # fmt: skip
 MODULES = {math: "math", np: "np"}
 NUMBERS = (bool, int, float, np.generic)
-DRAWN: dict[str, Any] = {function.__name__: function for function in FUNCTIONS.values()}
+DRAWN: dict[str, Any] = {
+    function.__name__: function for function in (*FUNCTIONS.values(), ws_edge_seed)
+}
 NO_MESSAGE = "ws_no_message"  # `ws.no_message` in the text of `compute`
 OF_GRAPHS = ("in_degree", "in_weight", "neighbour_count", "out_degree", "out_weight")
 DECLARED_BY = {"edge": "ws.edge", "p": "ws.parameter"}  # by parameter of a function

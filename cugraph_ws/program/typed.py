@@ -32,7 +32,7 @@ OPERATIONS = (
 )  # fmt: skip
 
 
-def typed_function(source: FunctionSource, owner: str) -> Callable[..., Any]:
+def typed_function(source: FunctionSource, owner: str, **names: Any) -> Callable[..., Any]:
     """Return a function that computes in plain Python what the compiled one computes.
 
     Parameters
@@ -41,6 +41,8 @@ def typed_function(source: FunctionSource, owner: str) -> Callable[..., Any]:
         The function and its helpers.
     owner : str
         Name of the program, for errors.
+    **names
+        What the function may read besides.
 
     Returns
     -------
@@ -55,7 +57,7 @@ def typed_function(source: FunctionSource, owner: str) -> Callable[..., Any]:
     )
     space: dict[str, Any] = {"math": math, "np": np, **plain_functions(owner)}
     space |= {f"ws_{name}": operation(name) for name in OPERATIONS}
-    space |= {"ws_call": call, "ws_power": power}
+    space |= {"ws_call": call, "ws_power": power, **names}
     texts = [text for name, text in TEXTS.items() if name in source.text]
     texts += [ast.unparse(definition) for _, definition in defined]
     wrapper: Any = None

@@ -114,6 +114,7 @@ class VectorProgram(VertexProgram):
                 "by element by sum, min or max: set combine to one of these, or to one for each part of a message"
             )
         refused = {
+            "scatter": self.scatters,
             "asynchronous": self.asynchronous,
             "in_place": self.in_place,
             "settled": "settled" in self.functions,

@@ -29,7 +29,14 @@ from cugraph_ws.program.declarations import (
 )
 from cugraph_ws.program.linear import Linear
 from cugraph_ws.program.lists import Listing, check_list_uses
-from cugraph_ws.program.randomness import DRAWING, NUMBER, SEED
+from cugraph_ws.program.randomness import DRAWING, NUMBER, RANK, SEED
+from cugraph_ws.program.scatter import (
+    check_scatter,
+    compute_source,
+    fields_sent,
+    plain_compute,
+)
+from cugraph_ws.program.scatter_source import Rewriting
 from cugraph_ws.program.snapshot import Memory, Snapshot
 from cugraph_ws.program.source import NO_MESSAGE, FunctionSource, draws, read_function
 
@@ -56,6 +63,7 @@ FUNCTIONS = {
     "init_edge": ("src", "dst", "edge", "p"),
     "update_edge": ("src", "dst", "edge", "p"),
     "until": ("p",),
+    "scatter": ("own", "edges", "p"),
 }
 AGGREGATE = ("state", "p")
 
@@ -217,6 +225,11 @@ class VertexProgram(Snapshot):
         return NO_MESSAGE in self.sources["compute"].text
 
     @property
+    def scatters(self) -> bool:
+        """Whether messages are sent by `scatter`, which sees all out-edges of a vertex; see `program.scatter`."""
+        return "scatter" in self.functions
+
+    @property
     def draws(self) -> bool:
         """Whether a function draws random numbers."""
         return NUMBER in self.constants
@@ -270,6 +283,9 @@ def _read_sources(program: VertexProgram) -> None:
     vertex = alone | set(program.jumps)
     p = set(program.parameter_names)
     first = p - {"superstep", *program.aggregates}
+    if program.scatters:
+        check_scatter(program)
+    out_edges = Rewriting(program.edges, vertex)
     fields = {} if program.fold is None else {"gathered": program.fold.fields}
     reads: dict[str, dict[str, Collection[str]]] = {
         "init": {"p": first, "own": constants},
@@ -288,14 +304,18 @@ def _read_sources(program: VertexProgram) -> None:
             "p": p - {*program.aggregates},
         },
         "until": {"p": p},
+        "scatter": {"own": vertex, "p": p},
     }
     for key, function in program.functions.items():
+        if key == "compute" and program.scatters:  # of what is sent
+            continue
         source = read_function(
             function,
             f"user_{key}",
             owner=program.name,
             attributes=reads.get(key, {}),
             drawing=drawing.get(key),
+            rewrite=out_edges.rewrite if key == "scatter" else None,
         )
         if key != "combine":
             check_arguments(program, key, source, FUNCTIONS[key])
@@ -311,6 +331,11 @@ def _read_sources(program: VertexProgram) -> None:
                     f"{program.name}.gather_list ({source.location}) does not take `messages`, the vertex's messages; add it"
                 )
             check_list_uses(program.name, source.text, source.location)
+    if program.scatters:
+        program.edge_state = fields_sent(out_edges.parts)
+        compute = compute_source(out_edges.parts, program.sources["scatter"].location)
+        program.sources["compute"] = compute
+        program.functions = {**program.functions, "compute": plain_compute(compute, program.name)}
     for key, function in program.aggregates.items():
         source = read_function(
             function,
@@ -324,11 +349,12 @@ def _read_sources(program: VertexProgram) -> None:
 
 def _declare_draws(program: VertexProgram) -> None:
     """Add the parameter and the constant that draws of random numbers read."""
-    for name in (SEED, NUMBER):
+    for name in (SEED, NUMBER, RANK):
         if name in {**program.state, **program.constants, **program.parameters, **program.edges}:
             raise ProgramError(
                 f"{program.name}.{name}: that name is taken by the random numbers that it draws; choose another"
             )
+    # RANK is an edge attribute only where a graph has parallel edges; see `binding.with_draws_by_row`
     program.parameters = {**program.parameters, SEED: Seed()}
     program.constants = {**program.constants, NUMBER: VertexNumber()}
 

@@ -31,6 +31,7 @@ __all__ = [
     "ROUNDED",
     "SETTLES",
     "change",
+    "clear_arc",
     "empty_slots",
     "gather_row",
     "initial",
@@ -58,6 +59,7 @@ __all__ = [
     "replace",
     "same",
     "same_edge",
+    "send_out",
     "sort_slots",
     "starts",
     "take_message",
@@ -214,6 +216,16 @@ def same_edge(edges: Any, arc: Any, new: Any) -> bool:
 
 def put_edge(edges: Any, arc: Any, new: Any) -> None:
     """Store the state of an arc in the last arrays of `edges`."""
+
+
+def clear_arc(arrays: Any, arc: Any) -> None:
+    """Note that nothing is sent along an arc of the CSR."""
+
+
+def send_out(
+    vertex: Any, arrays: Any, state: Any, constants: Any, begin: Any, degree: Any, values: Any
+) -> None:
+    """Send along the out-edges of a vertex, the arcs from `begin` on of the CSR."""
 
 
 # For programs that list the messages of a vertex: `slots` is a buffer of messages, as an inbox is.

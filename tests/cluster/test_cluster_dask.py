@@ -36,6 +36,7 @@ from plans import planned
 from programs import Endless, Nearest, Peel
 from shapes import SHAPES, build, edge_frame, rmat, undirected
 from verify import Edges
+from zoo_scatter import SoftmaxWalk
 from zoo_vectors import K, Smoothed
 
 import cugraph_ws as ws
@@ -111,6 +112,7 @@ def calls(edges: Edges) -> dict[str, tuple[Callable[[Any], Any], dict[str, float
             lambda g: ws.run(Smoothed, g, features=features, max_iter=2, engine="python"),
             CLOSE,
         ),
+        "scatter": (lambda g: ws.run(SoftmaxWalk, g, max_iter=2, engine="python"), CLOSE),
         "another program": (lambda g: ws.run(Peel, g, k=2, engine="python"), {}),
     }
 

@@ -228,6 +228,7 @@ def _with_draws(choose: Choices, member: Member, real: bool) -> Member:
     return replace(
         member,
         init=member.init.replace("vertex * 5", f"{choose.pick('vertex', draw)} * 5"),
+        compute=member.compute.replace("src.x", "(src.x + p.random_integer(3))", choose.below(3)),
         apply=member.apply.replace("old.x", f"(old.x + {draw})", choose.pick(1, 2)),
         active=new if choose.chance(2) else member.active,
     )

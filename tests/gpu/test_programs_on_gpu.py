@@ -11,6 +11,7 @@ from shapes import random_edges
 from zoo import difference, found_by, graph_of
 from zoo_folds import BY_PART
 from zoo_messages import SELECTIVE
+from zoo_scatter import SCATTER
 from zoo_steps import STEPS
 from zoo_until import BY_AGGREGATES
 
@@ -21,7 +22,7 @@ if not has_device():
     pytest.skip("no GPU", allow_module_level=True)
 
 EDGES = random_edges(300, 2400, seed=21)
-ENTRIES = [*BY_PART, *SELECTIVE, *STEPS, *BY_AGGREGATES]
+ENTRIES = [*BY_PART, *SELECTIVE, *STEPS, *BY_AGGREGATES, *SCATTER]
 
 
 @pytest.mark.parametrize("entry", ENTRIES, ids=lambda entry: entry.program.name)

@@ -7,8 +7,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import reference
 from clusters import workers
-from draws import MASK, bits, unit, words
+from draws import MASK, bits, seed_of_parallel, unit, words
 from emulator.device import emulated
 from plans import planned
 from shapes import random_edges
@@ -363,7 +364,7 @@ def test_streams_do_not_repeat() -> None:
         for vertex in (0, 1, 7, 2**32, 2**33)
         for count in (0, 1, 2)
     ]
-    assert len(set(drawn)) == len(drawn) == 3 * 3 * 6 * 2 * 5 * 3
+    assert len(set(drawn)) == len(drawn) == 3 * 3 * 7 * 2 * 5 * 3
 
 
 def test_numbers_are_uniform() -> None:
@@ -437,6 +438,9 @@ def test_phases_and_rounds_draw_other_numbers(graph: ws.Graph) -> None:
     assert one["y"].tolist() == two["y"].tolist()
     for way in ({"engine": "python"}, {"plan": ws.Plan(partitions=3)}):
         pd.testing.assert_frame_equal(run(2, **way), two)
+    with emulated():
+        for way in ON_GPU:
+            pd.testing.assert_frame_equal(run(2, **planned(engine="cuda", **way)), two)
 
 
 def test_a_run_goes_on_with_the_same_numbers(graph: ws.Graph, tmp_path: Any) -> None:
@@ -540,11 +544,74 @@ def test_the_seed_is_an_integer(graph: ws.Graph) -> None:
         ws.run(Epidemic, graph, ws_number={0: 1})
 
 
-def test_parallel_edges_are_refused() -> None:
-    with pytest.raises(
-        ws.InputError, match=r"Flow.compute draws .* has 1 parallel edges; merge them"
-    ):
-        ws.run(Flow, pd.DataFrame({"source": [0, 0, 1], "destination": [1, 1, 0]}))
+PARALLEL = pd.DataFrame(
+    {
+        "source": [3, 0, 0, 1, 0, 2, 2, 1, 0, 3],
+        "destination": [4, 1, 1, 0, 1, 2, 2, 3, 3, 4],
+        "w": [7, 1, 2, 3, 4, 5, 6, 7, 8, 9],
+    }
+)
+
+
+@ws.vertex_program
+class Lottery:
+    """The sum of weights times drawn numbers: it tells which of parallel edges drew which number."""
+
+    x: ws.int64
+    w = ws.edge(ws.int64)
+    combine = sum
+    max_iter = 3
+
+    def init(vertex):
+        return vertex + 1
+
+    def compute(src, edge, p):
+        return edge.w * p.random_integer(1000) + src.x
+
+    def apply(gathered, p):
+        return gathered % 1009
+
+
+@pytest.mark.parametrize("directed", [True, False])
+def test_parallel_edges_draw_apart_and_alike_everywhere(directed: bool) -> None:
+    """Each row of the frame has numbers of its own; the first of parallel ones has those it has alone."""
+    edges = list(zip(PARALLEL["source"], PARALLEL["destination"], strict=True))
+    plain = reference.Graph(5, edges, {"w": PARALLEL["w"].to_numpy()}, "w", directed)
+    seed = 2**62 + 5
+    expected = reference.run(Lottery, plain, {"seed": seed}).states
+    graph = ws.Graph(PARALLEL, weight="w", directed=directed)
+    for way in WAYS:
+        result = ws.run(Lottery, graph, **planned(seed=seed, **way))
+        assert result.frame["x"].tolist() == expected["x"], way
+    with emulated():
+        for way in ON_GPU:
+            result = ws.run(Lottery, graph, **planned(seed=seed, engine="cuda", **way))
+            assert result.frame["x"].tolist() == expected["x"], way
+    assert ws.check(Lottery, graph, seed=seed)
+    once = ws.run(
+        Lottery, ws.Graph(PARALLEL, weight="w", duplicates="first"), seed=seed, max_iter=1
+    )
+    first = ws.run(
+        Lottery, PARALLEL[~PARALLEL.duplicated(["source", "destination"])], seed=seed, max_iter=1
+    )
+    assert once.frame["x"].tolist() == first.frame["x"].tolist()
+
+
+def test_parallel_edges_draw_different_numbers() -> None:
+    many = pd.DataFrame({"source": [0] * 50, "destination": [1] * 50, "w": [1000**0] * 50})
+    for rows in (1, 2, 50):
+        drawn = ws.run(Lottery, many[:rows], weight="w", seed=1, max_iter=1).frame["x"][1]
+        numbers = [
+            bits(seed_of_parallel(1, rank), 0, "compute", 0, 0, 1) % 1000 for rank in range(rows)
+        ]
+        assert len(set(numbers)) > rows * 0.9
+        assert drawn == (sum(numbers) + rows) % 1009
+
+
+def test_parallel_edges_on_disk(tmp_path: Any) -> None:
+    with ws.Graph(PARALLEL, weight="w", placement="disk") as graph:
+        mapped = ws.run(Lottery, graph, seed=3).frame
+    pd.testing.assert_frame_equal(mapped, ws.run(Lottery, PARALLEL, weight="w", seed=3).frame)
 
 
 @pytest.mark.long

@@ -29,11 +29,13 @@ from cugraph_ws.contract import (
 from cugraph_ws.errors import InputError
 from cugraph_ws.graph.arcs import Order
 from cugraph_ws.kernels.cpu.frontier import begin_superstep
+from cugraph_ws.partition.out_arcs import OutArcs
 from cugraph_ws.partition.part import ProgramPart
 from cugraph_ws.program.binding import BoundProgram
 from cugraph_ws.program.codegen import Types, generated_source
+from cugraph_ws.program.scatter import reads_targets
 from cugraph_ws.runtime.dispatch import provider
-from cugraph_ws.runtime.threads import cut_evenly
+from cugraph_ws.runtime.threads import cut_evenly, cut_offsets
 
 __all__ = ["CpuExecutor"]
 
@@ -115,6 +117,7 @@ class CpuExecutor:
         arcs = part.arcs
         kinds = bound.program.edge_state_kinds
         self._edge_state = tuple(np.zeros(arcs, kind) for kind in kinds)  # in the order of the CSC
+        self._out_arcs: OutArcs | None = None  # along which `scatter` sends
         # Where kernels record an error: a message, or an index of a list, that is out of range
         self._beyond = (np.zeros(1, np.int64),) * bound.program.notes_errors
         self._hubs: list[int] | None = None  # rows that are split among all threads
@@ -146,7 +149,7 @@ class CpuExecutor:
         ]
         with running(context.bound.program):
             context.run(context.loops.initialise, tasks)
-            if self._edge_state:
+            if self._edge_state and not context.bound.program.scatters:
                 context.run(context.loops.initialise_edges, self._edge_tasks())
             self._frontier.set_list(first_frontier(context))
 
@@ -187,6 +190,27 @@ class CpuExecutor:
         with running(self._context.bound.program):
             changed = self._context.run(self._context.loops.update_edges, self._edge_tasks())
         return sum(changed)
+
+    def scatter(self, number: int, sums: npt.NDArray[np.float64]) -> bool:
+        """Store what vertices send in superstep `number`; return whether one asked for an edge that it lacks."""
+        context, part = self._context, self._part
+        if (
+            self._out_arcs is None
+        ):  # no cached property, whose lock would keep ranks in threads from meeting
+            reads = reads_targets(context.bound.program)
+            self._out_arcs = OutArcs(part, self._edge_state, reads_target=reads)
+        out = self._out_arcs
+        context.number, context.sums = number, sums
+        beyond = np.zeros(1, np.int64)
+        arrays = (out.indices, out.places, out.edges, out.stored, beyond)
+        state, constants = map(out.with_targets, (context.state, part.constants))
+        offsets = out.offsets[: part.owned + 1]
+        ranges = cut_offsets(offsets, context.pieces(len(out.places) + part.owned))
+        tasks = [(*bounds, offsets, arrays, state, constants, context.values) for bounds in ranges]
+        with running(context.bound.program):
+            context.run(context.loops.send_messages, tasks)
+        out.deliver()
+        return bool(part.halo.totals(int(beyond[0]))[0])
 
     def edge_state(self) -> dict[str, Array]:
         """Return the state of edges by field, in the order of the CSC."""

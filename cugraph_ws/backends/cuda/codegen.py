@@ -121,6 +121,8 @@ class DeviceAccess(Access):
     Bools are bytes.  What is read once, or while other threads write it, bypasses the L1 cache.
     """
 
+    inlined = "inline"  # arrays are pointers
+
     def __init__(
         self, variant: Variant, *, once: bool = False, cached: bool = False, near: bool = False
     ) -> None:

@@ -53,9 +53,11 @@ from cugraph_ws.contract import (
 )
 from cugraph_ws.errors import InputError
 from cugraph_ws.kernels.cuda import layout
+from cugraph_ws.partition.out_arcs import OutArcs
 from cugraph_ws.partition.part import ProgramPart
 from cugraph_ws.program.binding import BoundProgram
 from cugraph_ws.program.codegen import Types
+from cugraph_ws.program.scatter import OUT_EDGES, reads_targets
 from cugraph_ws.runtime.device import Device, Prepared, device
 
 __all__ = ["CudaExecutor", "counts_of"]
@@ -154,7 +156,7 @@ class CudaExecutor:
             self._layout_class = ListedRows
         elif part.laid.arcs_on_host and self._layout_class is CscLayout:
             self._layout_class = StreamedRows
-        more = EDGE_STATE_LOOPS if program.edge_state else ()
+        more = (OUT_EDGES,) if program.scatters else EDGE_STATE_LOOPS if program.edge_state else ()
         dense = (*LOOPS, *self._layout_class.loops, *more)
         loops = frontier_loops() if swaps else WORKLIST_LOOPS if worklist else dense
         interface = interface_source(program, self._types, variant)
@@ -168,6 +170,7 @@ class CudaExecutor:
         self._agreement: Callable[[], None] | None = None
         self._agreed = False  # whether the device has the aggregates of all ranks
         self._launches: list[Callable[[], None]] = []
+        self._prepared_values: tuple[Any, ...] | None = None
         self.midway: Callable[[], None] | None = None
         self._begun = False  # whether the first part of the next superstep is queued
         self._now = 0  # which copy of the state is the latest
@@ -175,6 +178,7 @@ class CudaExecutor:
         self._number = 0  # of the next superstep
         self._active = 0
         self._trees: DeviceTrees | None = None
+        self._out_arcs: OutArcs | None = None  # along which `scatter` sends
 
     def _allocate_states(self, *, again: bool) -> None:
         """Allocate copies of the state, of prepared messages and of flags: both copies of flags if `again`."""
@@ -288,7 +292,8 @@ class CudaExecutor:
                 self._device, self._bound, part, self._kernels.launch, self._states[0],
                 self._constants, self._edges, self._sums, flags,
             )  # fmt: skip
-        self._launch_over_edges("initialise_edges")
+        if not self._bound.program.scatters:
+            self._launch_over_edges("initialise_edges")
         self._take_stock()
 
     def begin(self, columns: Mapping[str, Any]) -> None:
@@ -326,7 +331,8 @@ class CudaExecutor:
             for column, copy in zip(before, after, strict=True):
                 # Initialise ghosts in both copies; later updates are written to both.
                 copy[part.owned :] = column[part.owned :]
-        if self._frontier or not self._launches:  # without a frontier, arguments never change
+        # Without a frontier no other argument changes; each round of a run in phases has another seed.
+        if self._frontier or self._prepared_values is not self._bound.values:
             self._prepare()
 
     @cached_property
@@ -348,7 +354,8 @@ class CudaExecutor:
     def _prepare(self) -> None:
         """Marshal the arguments of a superstep, once for each copy of the state."""
         part = self._part
-        self._launches = []
+        self._launches, self._prepared_values = [], self._bound.values
+        self.__dict__.pop("_half_launches", None)
         for now in range(2):
             if self._lanes:
                 shape = launch_shape(self._device, part.owned * self._lanes)
@@ -491,6 +498,26 @@ class CudaExecutor:
         changed = self._device.xp.zeros(1, np.int64)
         self._launch_over_edges("update_edges", number, changed)
         return int(self._device.to_host(changed)[0])
+
+    def scatter(self, number: int, sums: npt.NDArray[np.float64]) -> bool:
+        """Store what vertices send in superstep `number`; return whether one asked for an edge that it lacks."""
+        part, program, xp = self._part, self._bound.program, self._device.xp
+        assert self._edge_state is not None
+        if self._out_arcs is None:
+            reads = reads_targets(program)
+            self._out_arcs = OutArcs(part, self._edge_state.columns, reads_target=reads)
+        out, beyond = self._out_arcs, xp.zeros(1, np.int64)
+        state, constants = map(out.with_targets, (self._state, self._constants))
+        if len(self._sums):
+            self._sums[:] = xp.asarray(sums)
+        if part.owned:
+            self._kernels.launch(
+                "send_messages", *launch_shape(self._device, part.owned), (part.vertices, part.owned),
+                out.offsets, (out.indices, out.places, out.edges, out.stored, beyond), state, constants,
+                self._bound.values, self._sums, number,
+            )  # fmt: skip
+        out.deliver()
+        return bool(part.halo.totals(int(self._device.to_host(beyond)[0]))[0])
 
     def edge_state(self) -> dict[str, Any]:
         """Return the state of edges by field, in the order of the graph's CSC."""

@@ -27,7 +27,7 @@ def sent_fields(program: VertexProgram) -> tuple[int, ...]:
     """
     everything = tuple(range(len(program.state)))
     reads = fields_read(program, "compute", ("src",))
-    if program.edge_state and reads is not None:
+    if "update_edge" in program.sources and reads is not None:
         more = fields_read(program, "update_edge", ("src",))
         reads = None if more is None else reads | more
     if program.predecessor is not None or reads is None:

@@ -20,6 +20,7 @@ from cugraph_ws.backends.cuda.memory import (
     estimate,
     gives_back,
 )
+from cugraph_ws.backends.cuda.order import parallel_ranks
 from cugraph_ws.backends.cuda.rows import (
     Rows,
     VertexOrder,
@@ -32,6 +33,7 @@ from cugraph_ws.backends.cuda.rows import (
     transpose,
 )
 from cugraph_ws.errors import InputError
+from cugraph_ws.graph.duplicates import PARALLEL_RANK
 from cugraph_ws.runtime.device import Device, device
 
 if TYPE_CHECKING:
@@ -236,7 +238,7 @@ class DeviceGraph:
         """
         with self._lock:
             self._open()
-            if name not in self.edge_attributes:
+            if name not in (*self.edge_attributes, PARALLEL_RANK):
                 raise InputError(
                     f"the graph has no edge column {name!r}; it has: "
                     f"{', '.join(map(repr, self.edge_attributes)) or 'none'}; name the column in "
@@ -249,7 +251,9 @@ class DeviceGraph:
             return self._values[name, order]
 
     def _make_values(self, name: str, order: Order) -> DeviceArray:
-        """Reorder an edge attribute, of the host or of the CSC."""
+        """Reorder an edge attribute, of the host or of the CSC; or rank parallel arcs, which are in input order."""
+        if name == PARALLEL_RANK:
+            return parallel_ranks(*(self.csc if order == "csc" else self.csr))
         if order == "csc":
             assert self._fetch is not None
             values, places = self._device.xp.asarray(self._fetch(name)), self._order
@@ -497,7 +501,7 @@ class DeviceGraph:
                 self._values = {
                     key: values
                     for key, values in self._values.items()
-                    if key[1] == "csc" and self._fetch is None
+                    if key[1] == "csc" and self._fetch is None and key[0] != PARALLEL_RANK
                 }
             return before - self.nbytes
         finally:

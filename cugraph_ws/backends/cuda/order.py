@@ -9,7 +9,7 @@ import numpy as np
 from cugraph_ws.runtime.bins import bin_counts
 from cugraph_ws.runtime.device import device
 
-__all__ = ["arc_rows", "sort_ends"]
+__all__ = ["arc_rows", "parallel_ranks", "sort_ends"]
 
 DeviceArray = Any
 _INT64_MAX = np.iinfo(np.int64).max
@@ -53,3 +53,23 @@ def arc_rows(offsets: DeviceArray, arcs: int) -> DeviceArray:
     xp = device().xp
     begun = bin_counts(offsets[1:-1], arcs + 1)[:arcs]  # rows that begin at each arc
     return xp.cumsum(begun)
+
+
+def parallel_ranks(offsets: DeviceArray, indices: DeviceArray) -> DeviceArray:
+    """Count for each arc those before it in its row that lead to the same vertex.
+
+    Parameters
+    ----------
+    offsets : device array of int64, shape (rows + 1,)
+    indices : device array of int, shape (arcs,)
+        Equal ones are neighbours within a row.
+
+    Returns
+    -------
+    device array of int64, shape (arcs,)
+    """
+    xp, arcs = device().xp, len(indices)
+    rows = arc_rows(offsets, arcs)
+    is_first = xp.ones(arcs, np.bool_)
+    is_first[1:] = (indices[1:] != indices[:-1]) | (rows[1:] != rows[:-1])
+    return xp.arange(arcs) - xp.flatnonzero(is_first)[xp.cumsum(is_first) - 1]
