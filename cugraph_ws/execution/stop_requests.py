@@ -121,6 +121,8 @@ class StopRequests:
         Of the ranks of a cluster; None for a run of one process.
     report : Reporter or None
         Reports the run's progress, if anyone follows it; its callback may end the run.
+    ended : threading.Event, optional
+        Once it is set, by another thread, the run ends as by a callback.
 
     Attributes
     ----------
@@ -129,10 +131,15 @@ class StopRequests:
     """
 
     def __init__(
-        self, timeout: float | None, vote: StopVote | None, report: Reporter | None
+        self,
+        timeout: float | None,
+        vote: StopVote | None,
+        report: Reporter | None,
+        ended: threading.Event | None = None,
     ) -> None:
         self.begun = time.perf_counter()
         self._timeout, self._vote, self._report = timeout, vote, report
+        self._ended = ended
         self._thread = threading.get_ident()
         self._request: str | None = None
         self._interrupts: HeldInterrupts | None = None
@@ -180,6 +187,8 @@ class StopRequests:
         now = time.perf_counter()
         if self._interrupts is not None and self._interrupts.pressed:
             self._request = "interrupt"
+        elif self._ended is not None and self._ended.is_set():
+            self._request = "callback"
         elif self._timeout is not None and now - self.begun > self._timeout:
             # What `timeout=1e-9` returns does not depend on how fast a small run starts.
             if self._interrupts is not None or now - self.begun > LEAST_START:
