@@ -38,6 +38,7 @@ from cugraph_ws.graph.edges import AUTO, Columns
 from cugraph_ws.graph.graph import as_graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.program.conventions import columns_read, reads_weights
+from cugraph_ws.runtime.device import on_default_stream
 from cugraph_ws.runtime.dispatch import provider
 from cugraph_ws.runtime.threads import number_of_threads, threads_at_most
 
@@ -130,8 +131,8 @@ def run_many(
     opened = _opened(calls, table_if_stream(graph), source, destination, weight, directed)
     if is_on_cluster(opened):
         return [_run_on_cluster(place, call, opened) for place, call in enumerate(calls)]
-    at_once = _checked(calls, opened)
-    return _run_all(calls, opened, at_once)
+    with on_default_stream():
+        return _run_all(calls, opened, _checked(calls, opened))
 
 
 def _calls(programs: Iterable[Any], options: dict[str, Any]) -> list[_Call]:
