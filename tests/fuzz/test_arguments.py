@@ -47,7 +47,7 @@ def test_commands_and_functions_are_all_there(targets):
     names = {target.name for target in targets}
     assert {*arguments.commands.commands} - {"generate", "warm-up"} <= names
     public = {name for name in ws.__all__ if callable(getattr(ws, name)) and name.islower()}
-    elsewhere = {"run", "run_many", "any_message", "cluster_scan", "local_cluster"}
+    elsewhere = {"run", "any_message", "cluster_scan", "local_cluster"}
     elsewhere |= {"phases"}  # takes any number of programs
     elsewhere |= {"plot"}  # writes a file of any name
     elsewhere |= {"run_groups"}  # there for two functions
