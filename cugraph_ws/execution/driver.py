@@ -14,7 +14,6 @@ import time
 from collections.abc import Mapping
 from contextlib import nullcontext
 from copy import copy
-from threading import Event
 from typing import Any, cast
 
 from cugraph_ws.contract import ShardLoops, choose_engine
@@ -136,9 +135,7 @@ def loop_of(
     )  # the caller's object holds no graph, and can run again on another
 
 
-def drive(
-    loop: Loop, graph: GraphView[FrameT], options: Options, *, ended: Event | None = None
-) -> Result[FrameT]:
+def drive(loop: Loop, graph: GraphView[FrameT], options: Options) -> Result[FrameT]:
     """Step a loop until it converges or something stops it.
 
     Parameters
@@ -147,8 +144,6 @@ def drive(
         Not started.
     graph : GraphView
     options : Options
-    ended : threading.Event, optional
-        The run ends, as by a callback, once it is set.
 
     Returns
     -------
@@ -167,7 +162,7 @@ def drive(
         nullcontext() if options.profile is False else recorded_launches() as launches,
     ):
         profile = None if launches is None else profile_of(graph, launches, on_device=on_device)
-        stops = StopRequests(options.timeout, vote, report, ended)
+        stops = StopRequests(options.timeout, vote, report)
         result = _watched(
             loop, graph, options, stops, profile, on_device=on_device, may_not_end=may_not_end
         )

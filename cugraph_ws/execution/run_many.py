@@ -30,6 +30,7 @@ from cugraph_ws.execution.run_memory import (
     room_for_runs,
     sizes_of,
 )
+from cugraph_ws.execution.stop_requests import ended_by
 from cugraph_ws.execution.vector_loop import VectorLoop
 from cugraph_ws.execution.vertex_loop import VertexLoop
 from cugraph_ws.frames.base import table_if_stream
@@ -38,7 +39,7 @@ from cugraph_ws.graph.edges import AUTO, Columns
 from cugraph_ws.graph.graph import as_graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.program.conventions import columns_read, reads_weights
-from cugraph_ws.runtime.device import on_default_stream
+from cugraph_ws.runtime.arrays import on_default_stream
 from cugraph_ws.runtime.dispatch import provider
 from cugraph_ws.runtime.threads import number_of_threads, threads_at_most
 
@@ -248,8 +249,8 @@ def _run_all(
             if ended.is_set():
                 return
             call = calls[place]
-            with ending(), _noted(place, call.program), threads_at_most(threads):
-                result = drive(call.loop(), graph, call.options, ended=ended)
+            with ending(), _noted(place, call.program), threads_at_most(threads), ended_by(ended):
+                result = drive(call.loop(), graph, call.options)
             if not ended.is_set():
                 results[place] = result
 

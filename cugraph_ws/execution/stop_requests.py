@@ -9,6 +9,9 @@ import math
 import signal
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import replace
 from types import FrameType, TracebackType
 from typing import Self
@@ -17,7 +20,7 @@ from cugraph_ws.execution.progress import ProgressUpdate, Reporter
 from cugraph_ws.runtime.communicator import Communicator
 from cugraph_ws.runtime.looks import StepAbandoned
 
-__all__ = ["HeldInterrupts", "StopRequests", "StopVote"]
+__all__ = ["HeldInterrupts", "StopRequests", "StopVote", "ended_by"]
 
 EVERY = 0.1  # seconds between two reports within a step
 LEAST_START = 0.1  # seconds after which the start of a run may be abandoned
@@ -25,6 +28,19 @@ VOTE_EVERY = 0.1  # approximate seconds between votes
 FIRST_VOTE = 2  # ranks vote first at this call, when one superstep has been timed
 SHORT_STEPS = 8  # the interval between votes may grow by this factor while it is below VOTE_EVERY / SHORT_STEPS
 NOTHING_DONE = ProgressUpdate(0, 0, 0, math.nan, None, None, 0.0)
+
+
+_ended: ContextVar[threading.Event | None] = ContextVar("ended", default=None)
+
+
+@contextmanager
+def ended_by(event: threading.Event) -> Iterator[None]:
+    """Let runs that begin in the `with` block end, as by a callback, once another thread sets an event."""
+    token = _ended.set(event)
+    try:
+        yield
+    finally:
+        _ended.reset(token)
 
 
 class HeldInterrupts:
@@ -121,8 +137,6 @@ class StopRequests:
         Of the ranks of a cluster; None for a run of one process.
     report : Reporter or None
         Reports the run's progress, if anyone follows it; its callback may end the run.
-    ended : threading.Event, optional
-        Once it is set, by another thread, the run ends as by a callback.
 
     Attributes
     ----------
@@ -131,15 +145,11 @@ class StopRequests:
     """
 
     def __init__(
-        self,
-        timeout: float | None,
-        vote: StopVote | None,
-        report: Reporter | None,
-        ended: threading.Event | None = None,
+        self, timeout: float | None, vote: StopVote | None, report: Reporter | None
     ) -> None:
         self.begun = time.perf_counter()
         self._timeout, self._vote, self._report = timeout, vote, report
-        self._ended = ended
+        self._ended = _ended.get()
         self._thread = threading.get_ident()
         self._request: str | None = None
         self._interrupts: HeldInterrupts | None = None

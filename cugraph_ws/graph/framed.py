@@ -18,8 +18,7 @@ from cugraph_ws.errors import InputError
 from cugraph_ws.frames.base import FrameKind, VertexNumbers, is_frame, open_frame
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.vertices import Vertices, id_columns
-from cugraph_ws.runtime.arrays import array_module, as_host, mark, module_of
-from cugraph_ws.runtime.device import in_default_stream
+from cugraph_ws.runtime.arrays import array_module, as_host, in_default_stream, mark, module_of
 
 __all__ = ["Framed", "ResultColumn"]
 

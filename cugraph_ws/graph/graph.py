@@ -47,9 +47,9 @@ from cugraph_ws.graph.report import warn_of_pairs
 from cugraph_ws.graph.reversed import reversed_arcs
 from cugraph_ws.graph.vertices import Vertices
 from cugraph_ws.graph.view import GraphView
-from cugraph_ws.runtime.arrays import as_host
+from cugraph_ws.runtime.arrays import as_host, in_default_stream
 from cugraph_ws.runtime.communicator import SingleRank, WantedLinks
-from cugraph_ws.runtime.device import device, has_device, on_default_stream
+from cugraph_ws.runtime.device import device, has_device
 from cugraph_ws.runtime.dispatch import provider
 from cugraph_ws.runtime.memory import available_memory
 from cugraph_ws.suggestions import did_you_mean
@@ -234,7 +234,7 @@ class Graph(GraphView[FrameT], GraphMethods[FrameT]):
             given = placed.table(rows, ids, columns)
         del edges, rows
         read_in = partial(
-            read_edges,
+            in_default_stream(read_edges),
             given,
             *names,
             carried,
@@ -246,8 +246,7 @@ class Graph(GraphView[FrameT], GraphMethods[FrameT]):
             consume=consume,
             room=available_memory() if placed is None else placed.room,
         )
-        with on_default_stream():
-            read = read_in() if placed is None else placed.build(read_in, given)
+        read = read_in() if placed is None else placed.build(read_in, given)
         self.placement, self.memory_limit = placement, None if placed is None else placed.limit
         size = read.vertices.size
         super().__init__(

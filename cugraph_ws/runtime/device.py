@@ -9,12 +9,11 @@ from __future__ import annotations
 import ctypes
 import importlib
 import math
-import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from functools import cached_property, lru_cache, wraps
-from typing import Any, Protocol, TypeVar, cast
+from functools import cached_property, lru_cache
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -36,13 +35,9 @@ __all__ = [
     "Prepared",
     "device",
     "has_device",
-    "in_default_stream",
     "installed",
-    "on_default_stream",
     "wrapped_by",
 ]
-
-Called = TypeVar("Called", bound=Callable[..., Any])
 
 BLOCKS_A_MULTIPROCESSOR = 16  # most blocks of a grid-stride loop
 DECLARED = 4 << 10  # most bytes of static shared memory, besides what a launch asks for
@@ -514,46 +509,6 @@ class CudaDevice:
             return
         if everything or self._pool.free_bytes() > kept_at_most(self.gpu.memory):
             self._pool.free_all_blocks()
-
-
-def on_default_stream() -> AbstractContextManager[None]:
-    """Return a context of CuPy's default stream: it follows the current stream, which follows it afterwards.
-
-    All work of this library is queued on the default stream, as cuDF's is.  So what is kept with a graph is complete
-    for runs of other threads, and no array's memory is used again while a kernel still reads it.
-    """
-    cupy = sys.modules.get("cupy")
-    if cupy is None or _substitute is not None or not installed_gpus():
-        return nullcontext()
-    current = cupy.cuda.get_current_stream()
-    if current.ptr == cupy.cuda.Stream.null.ptr:
-        return nullcontext()
-    return _between(cupy.cuda, current, cupy.cuda.Stream.null)
-
-
-def in_default_stream(function: Called) -> Called:
-    """Let a function queue its device work as `on_default_stream` does."""
-
-    @wraps(function)
-    def wrapper(*arguments: Any, **named: Any) -> Any:
-        with on_default_stream():
-            return function(*arguments, **named)
-
-    return cast(Called, wrapper)
-
-
-@contextmanager
-def _between(cuda: Any, outer: Any, inner: Any) -> Iterator[None]:
-    """Use a stream that follows another one, and is followed by it."""
-    begun, done = (cuda.Event(disable_timing=True) for _ in range(2))
-    begun.record(outer)
-    inner.wait_event(begun)
-    try:
-        with inner:
-            yield
-    finally:
-        done.record(inner)
-        outer.wait_event(done)
 
 
 _substitute: Device | None = None

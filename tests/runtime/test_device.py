@@ -567,14 +567,14 @@ def test_work_on_another_stream_is_done_on_the_default_one(fake_driver, monkeypa
     monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(cuda=cuda))
     expected = [(0, "waits for", 23), ("enter", 0), ("leave", 0), (23, "waits for", 0)]
     with pytest.raises(ValueError, match="planned"):
-        devices.in_default_stream(int)("planned")
+        arrays.in_default_stream(int)("planned")
     assert queued == expected
     current[0] = Stream.null
-    with devices.on_default_stream():
+    with arrays.on_default_stream():
         assert queued == expected
     current[0] = Stream(23)
     monkeypatch.setattr(driver, "_library", lambda: None)  # CuPy without a GPU asks for none
-    with devices.on_default_stream():
+    with arrays.on_default_stream():
         assert queued == expected
 
 
