@@ -77,14 +77,10 @@ def _laid(
 ) -> tuple[Any, Any]:
     """Return x and y of a level's vertices, which begin where those of the coarser level ended.
 
-    Large levels are on a GPU if there is a `unit`, that of their weights, and coarser ones on the host.
+    They are on a GPU if there is a `unit`, that of their weights.
     """
     size, on_device = len(masses), unit is not None
     xp, backend = array_module(on_device), loops("layout", on_device=on_device)
-    if unit is not None and size <= backend.FEW:
-        offsets, indices, weights = map(as_host, rows)
-        at = _laid((offsets, indices, weights * unit), as_host(masses), iterations, random)
-        return xp.asarray(at[0]), xp.asarray(at[1])
     first = size <= COARSEST
     if not first:
         group, coarse_rows, coarse_masses = backend.coarser(rows, masses)

@@ -19,16 +19,23 @@ from cugraph_ws.kernels.cuda.primitives import (
     inline,
     kernel,
     lane,
+    shared,
     shuffle_down,
+    sync_block,
     thread,
     threads,
 )
 
 __all__ = [
+    "CONTROLS",
+    "PARTS",
+    "STEP",
+    "THREADS",
     "attract",
-    "count_nodes",
     "move_vertices",
     "order_vertices",
+    "prepare_move",
+    "relax_few",
     "repel",
     "write_codes",
     "write_nodes",
@@ -39,6 +46,14 @@ LEAF = 6
 LEAST = 1e-12
 WIDE = 1.44
 NUMBER = (1 << 31) - 1  # the bits of a code that are the vertex's number
+FINE = 1 << 15  # units along the side of a cell of the finest grid, in which masses are summed
+PATIENCE, COOLING = 5, 0.9
+# Places in `control`: the corner of the grid, the side of its cells, the length of the next step, the energy before the
+# last one, and the moves that lowered it in turn
+LEFT, BOTTOM, SIDE, STEP, ENERGY, LOWERED, CONTROLS = 0, 1, 2, 3, 4, 5, 6
+PARTS = 5  # numbers of a block: its least and greatest x and y, and its energy
+THREADS = 256  # of blocks that fold, at most
+SUM, LEAST_ONE, GREATEST_ONE = 0, 1, 2
 
 
 @inline
@@ -50,59 +65,49 @@ def spread(value: Any) -> Any:
     return (value | (value << 1)) & 0x55555555
 
 
+@inline
+def fold_block(pieces: Any, value: Any, how: Any) -> Any:
+    """Return, to all threads of a block, the sum, the least or the greatest of their values."""
+    pieces[thread()] = value
+    sync_block()
+    count = threads()
+    while count > 1:
+        half = (count + 1) // 2
+        if thread() < count - half:
+            first, second = pieces[thread()], pieces[thread() + half]
+            folded = first + second
+            if how == LEAST_ONE:
+                folded = min(first, second)
+            if how == GREATEST_ONE:
+                folded = max(first, second)
+            pieces[thread()] = folded
+        sync_block()
+        count = half
+    total = pieces[0]
+    sync_block()
+    return total
+
+
 @kernel
-def write_codes(x: Any, y: Any, left: Any, bottom: Any, side: Any, codes: Any, size: Any) -> None:
+def write_codes(positions: Any, control: Any, codes: Any, size: Any) -> None:
     """Write the place of each vertex on a Z-curve, times 2**31, plus its number.
 
     Parameters
     ----------
-    x, y : float64[size]
-    left, bottom, side : float64
-        The least coordinates, and the side of a cell of the finest grid.
+    positions : (float64[size], float64[size])
+        x and y.
+    control : float64[CONTROLS]
     codes : int64[size]
         Written.
     size : int
     """
+    x, y = positions
+    left, bottom, side = control[LEFT], control[BOTTOM], control[SIDE]
     for vertex in range(block() * threads() + thread(), size, blocks() * threads()):
         last = np.int64(CELLS - 1)
         column = min(np.int64((x[vertex] - left) / side), last)
         row = min(np.int64((y[vertex] - bottom) / side), last)
         codes[vertex] = ((spread(row) << 1 | spread(column)) << 31) | np.int64(vertex)
-
-
-@kernel
-def order_vertices(
-    codes: Any, positions: Any, masses: Any, left: Any, bottom: Any, unit: Any, ordered: Any, sums: Any, size: Any
-) -> None:  # fmt: skip
-    """Copy vertices in the order of their codes, and write what running sums add up.
-
-    Parameters
-    ----------
-    codes : int64[size]
-        Ascending.
-    positions : (float64[size], float64[size])
-        x and y, by vertex.
-    masses : float64[size]
-        Integers, by vertex.
-    left, bottom, unit : float64
-        The least coordinates, and the length that is 1 in sums.
-    ordered : (float64[size], float64[size], float64[size])
-        x, y and masses in that order.  Written.
-    sums : (int64[size + 1], int64[size + 1], int64[size + 1])
-        Masses, and products with x and y; from the second entry on.  Written.
-    size : int
-    """
-    x, y = positions
-    ordered_x, ordered_y, ordered_masses = ordered
-    of_masses, of_x, of_y = sums
-    for place in range(block() * threads() + thread(), size, blocks() * threads()):
-        vertex = np.int64(codes[place]) & np.int64(NUMBER)
-        across, up, mass = x[vertex], y[vertex], masses[vertex]
-        ordered_x[place], ordered_y[place], ordered_masses[place] = across, up, mass
-        whole = np.int64(mass)
-        of_masses[place + 1] = whole
-        of_x[place + 1] = whole * np.int64((across - left) / unit)
-        of_y[place + 1] = whole * np.int64((up - bottom) / unit)
 
 
 @inline
@@ -171,61 +176,80 @@ def end_below(codes: Any, place: Any, end: Any, size: Any) -> Any:
 
 
 @kernel
-def count_nodes(codes: Any, counts: Any, size: Any) -> None:
-    """Write how many nodes of the tree begin at each place.
+def order_vertices(
+    codes: Any, positions: Any, masses: Any, control: Any, ordered: Any, terms: Any, size: Any
+) -> None:  # fmt: skip
+    """Copy vertices in the order of their codes, and write what running sums add up.
 
     Parameters
     ----------
     codes : int64[size]
         Ascending.
-    counts : int64[size + 1]
-        From the second entry on.  Written.
+    positions : (float64[size], float64[size])
+        x and y, by vertex.
+    masses : float64[size]
+        Integers, by vertex.
+    control : float64[CONTROLS]
+    ordered : (float64[size], float64[size], float64[size])
+        x, y and masses in that order.  Written.
+    terms : int64[4 * (size + 1)]
+        Written but for the first of each fourth: masses, their products with x and with y, in units from the corner,
+        and how many nodes of the tree begin at each place.
     size : int
     """
+    x, y = positions
+    ordered_x, ordered_y, ordered_masses = ordered
+    left, bottom, unit = control[LEFT], control[BOTTOM], control[SIDE] / FINE
+    length = np.int64(size + 1)
     for at in range(block() * threads() + thread(), size, blocks() * threads()):
-        place, count = np.int64(at), np.int64(0)
+        place = np.int64(at)
+        vertex = np.int64(codes[place]) & np.int64(NUMBER)
+        across, up, mass = x[vertex], y[vertex], masses[vertex]
+        ordered_x[place], ordered_y[place], ordered_masses[place] = across, up, mass
+        whole, count = np.int64(mass), np.int64(0)
         end = widest_end(codes, place, size)
         while end > place:
             count += 1
             end = end_below(codes, place, end, size)
-        counts[place + 1] = count
+        terms[place + 1] = whole
+        terms[length + place + 1] = whole * np.int64((across - left) / unit)
+        terms[2 * length + place + 1] = whole * np.int64((up - bottom) / unit)
+        terms[3 * length + place + 1] = count
 
 
 @kernel
-def write_nodes(
-    codes: Any, firsts: Any, sums: Any, left: Any, bottom: Any, unit: Any, ranges: Any, cells: Any, size: Any
-) -> None:  # fmt: skip
+def write_nodes(codes: Any, sums: Any, control: Any, ranges: Any, cells: Any, size: Any) -> None:
     """Write the tree in preorder.
 
     Parameters
     ----------
     codes : int64[size]
         Ascending.
-    firsts : int64[size + 1]
-        The number of nodes that begin before each place.
-    sums : (int64[size + 1], int64[size + 1], int64[size + 1])
-        Running sums of masses, and of their products with x and y.
-    left, bottom, unit : float64
-        See `order_vertices`.
+    sums : int64[4 * (size + 1)]
+        Running sums of the terms of `order_vertices`, of which only differences within a fourth count.
+    control : float64[CONTROLS]
     ranges : int32[3 * nodes]
         Written: the first vertex and the one after the last, and the node after those below.
     cells : float64[4 * nodes]
         Written: the centre of mass, the mass, and the squared side of the cell times `WIDE`.
     size : int
     """
-    of_masses, of_x, of_y = sums
+    left, bottom, side = control[LEFT], control[BOTTOM], control[SIDE]
+    unit, length = side / FINE, np.int64(size + 1)
     for at in range(block() * threads() + thread(), size, blocks() * threads()):
         place = np.int64(at)
-        node, end = np.int64(firsts[place]), widest_end(codes, place, size)
+        nodes_before = sums[3 * length]
+        node, end = sums[3 * length + place] - nodes_before, widest_end(codes, place, size)
         while end > place:
-            mass = of_masses[end] - of_masses[place]
+            mass = np.float64(sums[end] - sums[place])
+            of_x = np.float64(sums[length + end] - sums[length + place])
+            of_y = np.float64(sums[2 * length + end] - sums[2 * length + place])
             ranges[3 * node], ranges[3 * node + 1] = np.int32(place), np.int32(end)
-            ranges[3 * node + 2] = np.int32(firsts[end])
-            cells[4 * node] = left + unit * (np.float64(of_x[end] - of_x[place]) / mass)
-            cells[4 * node + 1] = bottom + unit * (np.float64(of_y[end] - of_y[place]) / mass)
-            cells[4 * node + 2] = np.float64(mass)
-            shift = first_bit(codes, place, end - 1)
-            width = unit * 32768.0  # the side of a cell of the finest grid, which is as many units
+            ranges[3 * node + 2] = np.int32(sums[3 * length + end] - nodes_before)
+            cells[4 * node] = left + unit * (of_x / mass)
+            cells[4 * node + 1] = bottom + unit * (of_y / mass)
+            cells[4 * node + 2] = mass
+            shift, width = first_bit(codes, place, end - 1), side
             while shift > 29:
                 width *= 2.0
                 shift -= 2
@@ -236,7 +260,7 @@ def write_nodes(
 
 @kernel
 def repel(
-    codes: Any, ordered: Any, firsts: Any, ranges: Any, cells: Any, across: Any, up: Any, size: Any
+    codes: Any, ordered: Any, sums: Any, ranges: Any, cells: Any, across: Any, up: Any, size: Any
 ) -> None:  # fmt: skip
     """Write the force of all others on each vertex, a thread for a vertex in the order of the tree.
 
@@ -246,14 +270,14 @@ def repel(
         Ascending.
     ordered : (float64[size], float64[size], float64[size])
         x, y and masses in their order.
-    firsts, ranges, cells : int64[size + 1], int32[3 * nodes], float64[4 * nodes]
+    sums, ranges, cells : int64[4 * (size + 1)], int32[3 * nodes], float64[4 * nodes]
         See `write_nodes`.
     across, up : float64[size]
         By vertex.  Written.
     size : int
     """
     xs, ys, masses = ordered
-    nodes = np.int64(firsts[size])
+    nodes = np.int64(sums[4 * (size + 1) - 1] - sums[3 * (size + 1)])
     for place in range(block() * threads() + thread(), size, blocks() * threads()):
         here_x, here_y = xs[place], ys[place]
         force_x = force_y = 0.0
@@ -326,26 +350,148 @@ def attract(
 
 @kernel
 def move_vertices(
-    positions: Any, across: Any, up: Any, masses: Any, step: Any, energies: Any, size: Any
+    positions: Any, across: Any, up: Any, masses: Any, control: Any, parts: Any, size: Any
 ) -> None:  # fmt: skip
-    """Move every vertex by a step in the direction of its force, and write its energy before that.
+    """Move every vertex by a step in the direction of its force; at most `THREADS` in a block.
 
     Parameters
     ----------
     positions : (float64[size], float64[size])
         x and y.  Written.
     across, up, masses : float64[size]
-    step : float64
-    energies : float64[size]
-        Written.
+    control : float64[CONTROLS]
+    parts : float64[PARTS * blocks]
+        The least and greatest x and y of a block's vertices, and their energy before the move.  Written.
     size : int
     """
+    pieces = shared(THREADS, np.float64)
     x, y = positions
+    step, energy = control[STEP], 0.0
+    left = bottom = np.inf
+    right = top = -np.inf
     for vertex in range(block() * threads() + thread(), size, blocks() * threads()):
         force_x, force_y, mass = across[vertex], up[vertex], masses[vertex]
+        at_x, at_y = x[vertex], y[vertex]
         square = force_x * force_x + force_y * force_y
-        energies[vertex] = square / mass
+        energy += square / mass
         if square > 0:
             length = step * math.sqrt(mass / square)
-            x[vertex] += length * force_x
-            y[vertex] += length * force_y
+            at_x += length * force_x
+            at_y += length * force_y
+            x[vertex], y[vertex] = at_x, at_y
+        left, right = min(left, at_x), max(right, at_x)
+        bottom, top = min(bottom, at_y), max(top, at_y)
+    left, right = fold_block(pieces, left, LEAST_ONE), fold_block(pieces, right, GREATEST_ONE)
+    bottom, top = fold_block(pieces, bottom, LEAST_ONE), fold_block(pieces, top, GREATEST_ONE)
+    energy = fold_block(pieces, energy, SUM)
+    if thread() == 0:
+        first = PARTS * block()
+        parts[first], parts[first + 1] = left, right
+        parts[first + 2], parts[first + 3] = bottom, top
+        parts[first + 4] = energy
+
+
+@kernel
+def prepare_move(parts: Any, control: Any, count: Any) -> None:
+    """Lay the grid over the vertices, and choose the length of the next step; one block.
+
+    The step becomes shorter whenever the energy grows, and longer after several moves that lower it.
+
+    Parameters
+    ----------
+    parts : float64[PARTS * count]
+        See `move_vertices`.
+    control : float64[CONTROLS]
+        Written.
+    count : int
+        Number of blocks.
+    """
+    pieces = shared(THREADS, np.float64)
+    left = bottom = np.inf
+    right = top = -np.inf
+    energy = 0.0
+    for part in range(thread(), count, threads()):
+        left, right = min(left, parts[PARTS * part]), max(right, parts[PARTS * part + 1])
+        bottom, top = min(bottom, parts[PARTS * part + 2]), max(top, parts[PARTS * part + 3])
+        energy += parts[PARTS * part + 4]
+    left, right = fold_block(pieces, left, LEAST_ONE), fold_block(pieces, right, GREATEST_ONE)
+    bottom, top = fold_block(pieces, bottom, LEAST_ONE), fold_block(pieces, top, GREATEST_ONE)
+    energy = fold_block(pieces, energy, SUM)
+    if thread() == 0:
+        control[LEFT], control[BOTTOM] = left, bottom
+        control[SIDE] = max(max(right - left, top - bottom) * (1 + 1e-9), 1e-9) / CELLS
+        choose_step(control, energy)
+
+
+@inline
+def choose_step(control: Any, energy: Any) -> None:
+    """Choose the length of the next step."""
+    if energy < control[ENERGY]:
+        control[LOWERED] += 1.0
+        if control[LOWERED] >= PATIENCE:
+            control[STEP], control[LOWERED] = control[STEP] / COOLING, 0.0
+    else:
+        control[STEP], control[LOWERED] = control[STEP] * COOLING, 0.0
+    control[ENERGY] = energy
+
+
+@kernel
+def relax_few(
+    rows: Any, unit: Any, positions: Any, masses: Any, forces: Any, control: Any, moves: Any, size: Any
+) -> None:  # fmt: skip
+    """Move the vertices of a small graph several times, with forces between all pairs; one block.
+
+    Parameters
+    ----------
+    rows : (int64[size + 1], int[arcs], int64[arcs])
+        Neighbours, and the weights of edges, in `unit`.
+    unit : float64
+    positions : (float64[size], float64[size])
+        x and y.  Written.
+    masses : float64[size]
+    forces : (float64[size], float64[size])
+        Overwritten.
+    control : float64[CONTROLS]
+        Overwritten.
+    moves, size : int
+    """
+    pieces = shared(THREADS, np.float64)
+    offsets, indices, weights = rows
+    x, y = positions
+    across, up = forces
+    for _ in range(moves):
+        energy = 0.0
+        for at in range(thread(), size, threads()):
+            vertex = np.int64(at)
+            here_x, here_y, mass = x[vertex], y[vertex], masses[vertex]
+            force_x = force_y = 0.0
+            for other in range(size):
+                peer = np.int64(other)
+                dx, dy = here_x - x[peer], here_y - y[peer]
+                square = dx * dx + dy * dy
+                if square > LEAST:
+                    push = mass * masses[peer] / square
+                    force_x += push * dx
+                    force_y += push * dy
+            for arc in range(np.int64(offsets[vertex]), np.int64(offsets[vertex + 1])):
+                neighbour = np.int64(indices[arc])
+                dx, dy = x[neighbour] - here_x, y[neighbour] - here_y
+                pull = unit * np.float64(weights[arc]) * math.sqrt(dx * dx + dy * dy)
+                force_x += pull * dx
+                force_y += pull * dy
+            across[vertex], up[vertex] = force_x, force_y
+            energy += (force_x * force_x + force_y * force_y) / mass
+        energy = fold_block(pieces, energy, SUM)
+        step = control[STEP]
+        for at in range(thread(), size, threads()):
+            vertex = np.int64(at)
+            force_x, force_y = across[vertex], up[vertex]
+            square = force_x * force_x + force_y * force_y
+            if square > 0:
+                length = step * math.sqrt(masses[vertex] / square)
+                x[vertex] += length * force_x
+                y[vertex] += length * force_y
+        sync_block()
+        if thread() == 0:
+            choose_step(control, energy)
+        sync_block()

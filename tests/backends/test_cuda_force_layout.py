@@ -33,6 +33,7 @@ def test_moves_are_those_of_the_cpu(
     places: str, moves: int, nearly: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(on_cpu, "SMALL", 0)  # forces between all pairs would be exact
+    monkeypatch.setattr(on_gpu, "FEW", 0)
     random = np.random.default_rng(7)
     masses = random.integers(1, 4, SIZE).astype(np.float64)
     if places == "spread":
@@ -55,6 +56,20 @@ def test_moves_are_those_of_the_cpu(
         moved.append(np.stack(at))
     assert np.abs(moved[0] - [x, y]).max() > 0.1
     np.testing.assert_allclose(moved[1], moved[0], rtol=0, atol=nearly)
+
+
+def test_moves_of_a_few_vertices_are_those_of_the_cpu() -> None:
+    offsets, indices, weights = neighbours()
+    random = np.random.default_rng(7)
+    masses = random.integers(1, 4, SIZE).astype(np.float64)
+    x, y = random.uniform(-9, 9, (2, SIZE))
+    places = [(x.copy(), y.copy()) for _ in range(2)]
+    on_cpu.relax((offsets, indices, weights), masses, places[0], 0.5, 7)
+    with emulated():
+        on_gpu.relax(
+            (offsets, indices, (weights / UNIT).astype(np.int64)), masses, places[1], 0.5, 7
+        )
+    np.testing.assert_allclose(places[1], places[0], rtol=0, atol=1e-9)
 
 
 def test_groups_are_pairs_and_those_that_join_them(monkeypatch: pytest.MonkeyPatch) -> None:

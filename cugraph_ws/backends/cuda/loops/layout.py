@@ -13,25 +13,23 @@ import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.backends.cuda.loops.louvain import components_within, merged
-from cugraph_ws.kernels.cuda.force_layout import CELLS
+from cugraph_ws.kernels.cuda.force_layout import CONTROLS, PARTS, STEP, THREADS
 from cugraph_ws.partition.neighbourhoods import flattened, row_numbers
 from cugraph_ws.runtime.arrays import as_host
 from cugraph_ws.runtime.bins import bin_counts, bin_sums
-from cugraph_ws.runtime.device import device
+from cugraph_ws.runtime.device import Prepared, device
 from cugraph_ws.runtime.looks import look
 
-__all__ = ["FEW", "UNIT", "Components", "coarser", "relax"]
+__all__ = ["UNIT", "Components", "coarser", "relax"]
 
 Array = Any  # CuPy's
 Rows = tuple[Array, Array, Array]
 
 BLOCK = 128
-FEW = 1024  # vertices of a level that a CPU moves sooner than a GPU
+FEW = 1024  # vertices of a level that one block moves by itself; of a component, that a CPU moves sooner than a GPU
 MOST = 2**30  # vertices, of which there are up to twice as many nodes, in 32 bits
 UNIT = 2.0**-24  # of weights, whose mean is 1 in the finest graph
 ROUNDS = 6  # of proposals
-FINE = 1 << 15  # units along the side of a cell of the finest grid, in which masses are summed
-PATIENCE, COOLING = 5, 0.9  # as in kernels/cpu/layout.py
 
 
 class Components:
@@ -113,45 +111,58 @@ def relax(
     rows: Rows, masses: Array, positions: tuple[Array, Array], step: float, iterations: int
 ) -> None:
     """Move vertices by the forces between them."""
-    xp, size = device().xp, len(masses)
-
-    def launch(name: str, *arguments: Any, lanes: int = 1) -> None:
-        _launch(name, *arguments, size=size, lanes=lanes, module="force_layout")
-
-    codes, counts = xp.empty(size, np.int64), xp.zeros(size + 1, np.int64)
-    sums = tuple(xp.zeros(size + 1, np.int64) for _ in range(3))
+    gpu, xp, size = device(), device().xp, len(masses)
+    control = xp.zeros(CONTROLS)
+    force = xp.zeros(size), xp.zeros(size)
+    begins = xp.asarray([step, math.inf, 0.0])
+    if size <= FEW:
+        control[STEP:] = begins
+        _launch(
+            "relax_few", rows, np.float64(UNIT), positions, masses, force, control, np.int64(iterations),
+            size=size, module="force_layout", blocks=1, block=THREADS,
+        )  # fmt: skip
+        return
+    codes, terms = xp.empty(size, np.int64), xp.zeros(4 * (size + 1), np.int64)
+    sums = xp.empty_like(terms)
     ordered = tuple(xp.empty(size) for _ in range(3))
-    force, energies = tuple(xp.empty(size) for _ in range(2)), xp.empty(size)
     ranges, cells = xp.empty(6 * size, np.int32), xp.empty(8 * size)
-    energy_before, lowered = math.inf, 0
+    folding = gpu.blocks_for(size, THREADS)
+    parts = xp.empty(PARTS * folding)
+
+    def prepared(name: str, *arguments: Any, lanes: int = 1) -> Prepared:
+        blocks = gpu.blocks_for(lanes * size, BLOCK)
+        return gpu.module("force_layout").prepare(name, blocks, BLOCK, *arguments, np.int64(size))
+
+    write_codes = prepared("write_codes", positions, control, codes)
+    order = prepared("order_vertices", codes, positions, masses, control, ordered, terms)
+    build = prepared("write_nodes", codes, sums, control, ranges, cells)
+    repel = prepared("repel", codes, ordered, sums, ranges, cells, *force)
+    attract = prepared("attract", rows, np.float64(UNIT), positions, *force, lanes=32)
+    module = gpu.module("force_layout")
+    move = module.prepare(
+        "move_vertices", folding, THREADS, positions, *force, masses, control, parts, np.int64(size)
+    )
+    choose = module.prepare("prepare_move", 1, THREADS, parts, control, np.int64(folding))
+    move()  # nowhere, without forces: this finds the extent
+    choose()
+    control[STEP:] = begins
     for _ in range(iterations):
         look()
-        ends = xp.stack([f(part) for f in (xp.min, xp.max) for part in positions])
-        left, bottom, right, top = device().to_host(ends).tolist()
-        side = max(max(right - left, top - bottom) * (1 + 1e-9), 1e-9) / CELLS
-        corner = np.float64(left), np.float64(bottom), np.float64(side / FINE)
-        launch("write_codes", *positions, *corner[:2], np.float64(side), codes)
+        write_codes()
         codes.sort()
-        launch("order_vertices", codes, positions, masses, *corner, ordered, sums)
-        launch("count_nodes", codes, counts)
-        firsts, running = xp.cumsum(counts), tuple(map(xp.cumsum, sums))
-        launch("write_nodes", codes, firsts, running, *corner, ranges, cells)
-        launch("repel", codes, ordered, firsts, ranges, cells, *force)
-        launch("attract", rows, np.float64(UNIT), positions, *force, lanes=32)
-        launch("move_vertices", positions, *force, masses, np.float64(step), energies)
-        energy = float(energies.sum())
-        if energy < energy_before:
-            lowered += 1
-            if lowered >= PATIENCE:
-                step, lowered = step / COOLING, 0
-        else:
-            step, lowered = step * COOLING, 0
-        energy_before = energy
+        order()
+        xp.cumsum(terms, out=sums)
+        build()
+        repel()
+        attract()
+        move()
+        choose()
 
 
 def _launch(
-    name: str, *arguments: Any, size: int, lanes: int = 1, module: str = "coarsening"
-) -> None:
+    name: str, *arguments: Any, size: int, lanes: int = 1, module: str = "coarsening", blocks: int = 0,
+    block: int = BLOCK,
+) -> None:  # fmt: skip
     gpu = device()
-    blocks = gpu.blocks_for(lanes * size, BLOCK)
-    gpu.module(module).launch(name, blocks, BLOCK, *arguments, np.int64(size))
+    blocks = blocks or gpu.blocks_for(lanes * size, block)
+    gpu.module(module).launch(name, blocks, block, *arguments, np.int64(size))
