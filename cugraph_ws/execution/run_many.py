@@ -53,7 +53,7 @@ if TYPE_CHECKING:
 
 __all__ = ["run_many"]
 
-LEAST_ARCS = 1 << 15  # with fewer, threads wait for each other's Python code more than they gain
+LEAST_ARCS = 1 << 16  # with fewer, threads wait for each other's Python code more than they gain
 VALUE = 9  # most bytes of a result's value, with the mark of null
 
 
