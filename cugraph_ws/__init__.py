@@ -32,6 +32,7 @@ from cugraph_ws.execution.explain import Explanation, explain
 from cugraph_ws.execution.loop import Result
 from cugraph_ws.execution.options import Plan
 from cugraph_ws.execution.run import run
+from cugraph_ws.execution.run_many import run_many
 from cugraph_ws.graph.estimates import estimate_memory
 from cugraph_ws.graph.report import GraphReport
 from cugraph_ws.methods import Graph
@@ -150,6 +151,7 @@ __all__ = [
     "plot",
     "predecessor",
     "run",
+    "run_many",
     "sum_at",
     "top",
     "vector",

@@ -20,6 +20,7 @@ from cugraph_ws.execution.check import CheckReport, check
 from cugraph_ws.execution.explain import Explanation, explain
 from cugraph_ws.execution.loop import Result
 from cugraph_ws.execution.run import run
+from cugraph_ws.execution.run_many import run_many
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.methods import add_methods
 from cugraph_ws.methods import Graph
@@ -96,6 +97,7 @@ class EdgeFrameAccessor(Generic[FrameT]):
 
     graph = constructor(Graph)
     run: Callable[..., Result[FrameT]] = _method(run, "graph")
+    run_many: Callable[..., list[Result[FrameT]]] = _method(run_many, "graph")
     run_groups: Callable[..., FrameT] = _method(public.run_groups, "edges")
     check: Callable[..., CheckReport] = _method(check, "graph")
     explain: Callable[..., Explanation] = _method(explain, "graph")
@@ -208,7 +210,8 @@ def register() -> None:
     functions = {name: declared.function for name, declared in ALGORITHMS.items()}
     more: dict[str, Callable[..., Any]] = {"layout": layout, "plot": plot}
     more["shortest_path"] = public.shortest_path
-    more |= {"run": _run_on(run), "check": _run_on(check), "explain": _run_on(explain)}
+    more |= {"run": _run_on(run), "run_many": _run_on(run_many)}
+    more |= {"check": _run_on(check), "explain": _run_on(explain)}
     add_methods({**functions, **more})
     wrapt.register_post_import_hook(_register_pandas, "pandas")
     wrapt.register_post_import_hook(_register_polars, "polars")

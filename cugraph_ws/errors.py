@@ -5,7 +5,7 @@ Each message names the value, the column or argument it came from, and the remed
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 __all__ = [
@@ -89,4 +89,12 @@ class ConvergenceError(_CarriesResult, CugraphWsError, RuntimeError):
 
 
 class Interrupted(_CarriesResult, KeyboardInterrupt):
-    """Ctrl-C during a run; `.result` has the state so far."""
+    """Ctrl-C during a run; `.result` has the state so far.
+
+    Attributes
+    ----------
+    results : list of Result or None
+        Of `run_many`, the results of the runs that had ended, and None for the others.
+    """
+
+    results: Sequence[PartialResult | None] = ()

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
         """A graph built from an edge frame; see `cugraph_ws.graph.graph.Graph`."""
 
         run: Callable[..., Result[FrameT]]
+        run_many: Callable[..., list[Result[FrameT]]]
         check: Callable[..., CheckReport]
         explain: Callable[..., Explanation]
         shortest_path: Callable[..., FrameT]

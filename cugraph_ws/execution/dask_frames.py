@@ -13,6 +13,7 @@ from cugraph_ws.errors import InputError
 from cugraph_ws.execution.keywords import refuse_positions, refuse_unknown, with_own_names
 from cugraph_ws.execution.options import Options, options_of
 from cugraph_ws.frames.base import is_dask_frame, table_if_stream
+from cugraph_ws.runtime.arrays import on_default_stream
 from cugraph_ws.runtime.dispatch import provider
 
 __all__ = ["accepts_dask_frames", "is_on_cluster", "refuse_cluster"]
@@ -56,7 +57,8 @@ def accepts_dask_frames(function: Function) -> Function:
             else:
                 options["graph"] = graph
         if not is_on_cluster(graph):
-            return function(*arguments, **options)
+            with on_default_stream():
+                return function(*arguments, **options)
         bound = signature.bind(*arguments, **options)
         named = _flat(signature, bound.arguments)
         del named["graph"]

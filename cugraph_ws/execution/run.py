@@ -32,7 +32,9 @@ if TYPE_CHECKING:
     from cugraph_ws.execution.profile import Profile
     from cugraph_ws.execution.progress import Progress
 
-__all__ = ["program_graph", "run"]
+__all__ = ["RUNNABLE", "checked_program", "program_graph", "run"]
+
+RUNNABLE = (VertexProgram, EdgeProgram, WalkProgram, Phases, Loop)
 
 
 @names_columns
@@ -140,27 +142,36 @@ def run(
         progress=progress, timeout=timeout, checkpoint=checkpoint, every=every, resume=resume,
         profile=profile,
     )  # fmt: skip
-    if not isinstance(program, (VertexProgram, EdgeProgram, WalkProgram, Phases, Loop)):
-        if isinstance(graph, (VertexProgram, EdgeProgram, WalkProgram, Phases, Loop)):
-            raise InputError("run takes the program first, then the graph: exchange the two")
-        if isinstance(program, str):
-            raise InputError(
-                f"program={shown(program)} is a name; give the program itself, such as ws.PageRank"
-            )
-        name = "" if isinstance(program, type) else getattr(program, "__name__", "")
-        if name and callable(program):
-            raise InputError(f"program={name} is a function; call it with the graph: {name}(graph)")
-        raise InputError(
-            f"program={shown(program)} is neither a vertex program nor a loop; put @ws.vertex_program "
-            "or @ws.edge_program above the class"
-        )
+    if isinstance(graph, RUNNABLE):
+        raise InputError("run takes the program first, then the graph: exchange the two")
+    runs = checked_program(program)
     check_columns(source_column, destination_column, weight_column, directed)
     choose_engine(options.engine)
-    loop = loop_of(program, options, parameters)
-    built = program_graph(
-        program, graph, source_column, destination_column, weight_column, directed
-    )
+    loop = loop_of(runs, options, parameters)
+    built = program_graph(runs, graph, source_column, destination_column, weight_column, directed)
     return drive(loop, built, options)
+
+
+def checked_program(program: Any) -> VertexProgram | EdgeProgram | WalkProgram | Phases | Loop:
+    """Return what is given as a program; refuse what cannot be run.
+
+    Raises
+    ------
+    InputError
+    """
+    if isinstance(program, RUNNABLE):
+        return program
+    if isinstance(program, str):
+        raise InputError(
+            f"program={shown(program)} is a name; give the program itself, such as ws.PageRank"
+        )
+    name = "" if isinstance(program, type) else getattr(program, "__name__", "")
+    if name and callable(program):
+        raise InputError(f"program={name} is a function; call it with the graph: {name}(graph)")
+    raise InputError(
+        f"program={shown(program)} is neither a vertex program nor a loop; put @ws.vertex_program "
+        "or @ws.edge_program above the class"
+    )
 
 
 def program_graph(

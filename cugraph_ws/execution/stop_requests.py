@@ -9,6 +9,9 @@ import math
 import signal
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import replace
 from types import FrameType, TracebackType
 from typing import Self
@@ -17,7 +20,7 @@ from cugraph_ws.execution.progress import ProgressUpdate, Reporter
 from cugraph_ws.runtime.communicator import Communicator
 from cugraph_ws.runtime.looks import StepAbandoned
 
-__all__ = ["HeldInterrupts", "StopRequests", "StopVote"]
+__all__ = ["HeldInterrupts", "StopRequests", "StopVote", "ended_by"]
 
 EVERY = 0.1  # seconds between two reports within a step
 LEAST_START = 0.1  # seconds after which the start of a run may be abandoned
@@ -25,6 +28,19 @@ VOTE_EVERY = 0.1  # approximate seconds between votes
 FIRST_VOTE = 2  # ranks vote first at this call, when one superstep has been timed
 SHORT_STEPS = 8  # the interval between votes may grow by this factor while it is below VOTE_EVERY / SHORT_STEPS
 NOTHING_DONE = ProgressUpdate(0, 0, 0, math.nan, None, None, 0.0)
+
+
+_ended: ContextVar[threading.Event | None] = ContextVar("ended", default=None)
+
+
+@contextmanager
+def ended_by(event: threading.Event) -> Iterator[None]:
+    """Let runs that begin in the `with` block end, as by a callback, once another thread sets an event."""
+    token = _ended.set(event)
+    try:
+        yield
+    finally:
+        _ended.reset(token)
 
 
 class HeldInterrupts:
@@ -133,6 +149,7 @@ class StopRequests:
     ) -> None:
         self.begun = time.perf_counter()
         self._timeout, self._vote, self._report = timeout, vote, report
+        self._ended = _ended.get()
         self._thread = threading.get_ident()
         self._request: str | None = None
         self._interrupts: HeldInterrupts | None = None
@@ -180,6 +197,8 @@ class StopRequests:
         now = time.perf_counter()
         if self._interrupts is not None and self._interrupts.pressed:
             self._request = "interrupt"
+        elif self._ended is not None and self._ended.is_set():
+            self._request = "callback"
         elif self._timeout is not None and now - self.begun > self._timeout:
             # What `timeout=1e-9` returns does not depend on how fast a small run starts.
             if self._interrupts is not None or now - self.begun > LEAST_START:

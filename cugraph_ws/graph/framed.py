@@ -18,7 +18,7 @@ from cugraph_ws.errors import InputError
 from cugraph_ws.frames.base import FrameKind, VertexNumbers, is_frame, open_frame
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.vertices import Vertices, id_columns
-from cugraph_ws.runtime.arrays import array_module, as_host, mark, module_of
+from cugraph_ws.runtime.arrays import array_module, as_host, in_default_stream, mark, module_of
 
 __all__ = ["Framed", "ResultColumn"]
 
@@ -64,6 +64,11 @@ class Framed(ABC, Generic[FrameT]):
         """
         assert self.groups
         return self._vertices.numbering.firsts()
+
+    @property
+    def _naming(self) -> Vertices:
+        """The vertices, where the ids of results are looked up."""
+        return self._vertices
 
     # What differs between a whole graph and a shard of one:
 
@@ -321,6 +326,7 @@ class Framed(ABC, Generic[FrameT]):
 
     # ---------------------------------------------------------------------------- frames go out
 
+    @in_default_stream
     def vertex_frame(self, columns: Mapping[str, ResultColumn]) -> FrameT:
         """Return a frame of the owned vertices, of the caller's kind, sorted; collective.
 
@@ -342,6 +348,7 @@ class Framed(ABC, Generic[FrameT]):
         )
         return cast(FrameT, self._kind.make({**ids, **self._decoded(columns)}))
 
+    @in_default_stream
     def frame_of(self, vertices: VertexNumbers, columns: Mapping[str, ResultColumn]) -> FrameT:
         """Return a frame of some vertices, of the caller's kind; collective.
 
@@ -361,9 +368,10 @@ class Framed(ABC, Generic[FrameT]):
         self.check_outputs(
             {name: isinstance(column, VertexNumbers) for name, column in columns.items()}
         )
-        ids = self._vertices.columns(None, vertices)
+        ids = self._naming.columns(None, vertices)
         return cast(FrameT, self._kind.make({**ids, **self._decoded(columns)}))
 
+    @in_default_stream
     def frame_like(self, columns: Mapping[str, ResultColumn]) -> FrameT:
         """Return a frame of the caller's kind.
 
@@ -384,6 +392,7 @@ class Framed(ABC, Generic[FrameT]):
             groups = self._vertices.group_columns(vertices[0])
         return cast(FrameT, self._kind.make({**groups, **self._decoded(columns)}))
 
+    @in_default_stream
     def edge_frame(self, keep: Any = None, *, among: Any = None) -> FrameT:
         """Return edges into owned vertices as a frame, under their original names; collective.
 
@@ -479,6 +488,7 @@ class Framed(ABC, Generic[FrameT]):
                     "result; rename it"
                 )
 
+    @in_default_stream
     def frame_of_arcs(self, values: Mapping[str, Any]) -> FrameT:
         """Return a frame of this rank's arcs; collective.
 
@@ -500,6 +510,7 @@ class Framed(ABC, Generic[FrameT]):
         }
         return self.frame_of_edges(sources, destinations, columns)
 
+    @in_default_stream
     def frame_of_edges(self, sources: Any, destinations: Any, values: Mapping[str, Any]) -> FrameT:
         """Return a frame of edges; collective.
 
@@ -529,7 +540,7 @@ class Framed(ABC, Generic[FrameT]):
         decoded: dict[str, Any] = {}
         for name, column in columns.items():
             if isinstance(column, VertexNumbers):
-                decoded.update(self._vertices.columns(name, column))
+                decoded.update(self._naming.columns(name, column))
             else:
                 decoded[name] = column
         return decoded

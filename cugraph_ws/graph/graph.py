@@ -45,9 +45,11 @@ from cugraph_ws.graph.methods import GraphMethods
 from cugraph_ws.graph.placement import Placement, PlacementName
 from cugraph_ws.graph.report import warn_of_pairs
 from cugraph_ws.graph.reversed import reversed_arcs
+from cugraph_ws.graph.vertices import Vertices
 from cugraph_ws.graph.view import GraphView
-from cugraph_ws.runtime.arrays import as_host
+from cugraph_ws.runtime.arrays import as_host, in_default_stream
 from cugraph_ws.runtime.communicator import SingleRank, WantedLinks
+from cugraph_ws.runtime.device import device, has_device
 from cugraph_ws.runtime.dispatch import provider
 from cugraph_ws.runtime.memory import available_memory
 from cugraph_ws.suggestions import did_you_mean
@@ -232,7 +234,7 @@ class Graph(GraphView[FrameT], GraphMethods[FrameT]):
             given = placed.table(rows, ids, columns)
         del edges, rows
         read_in = partial(
-            read_edges,
+            in_default_stream(read_edges),
             given,
             *names,
             carried,
@@ -416,11 +418,8 @@ class Graph(GraphView[FrameT], GraphMethods[FrameT]):
             self._arcs = self._copy = self._reversed = None
             self._sums, self._shards, self.derived = {}, [], {}
             del self._vertices
-            if on_device:
-                from cugraph_ws.runtime.device import device, has_device
-
-                if has_device():  # the device of the graph may be lost
-                    device().trim(everything=True)
+            if on_device and has_device():  # the device of the graph may be lost
+                device().trim(everything=True)
 
     @property
     def boundaries(self) -> list[Array]:
@@ -672,7 +671,15 @@ class Graph(GraphView[FrameT], GraphMethods[FrameT]):
         return {**self._open().choices, **copied}
 
     def _own_ids(self) -> Mapping[str, Any]:
-        return self._vertices.everyone()
+        return self._naming.everyone()
+
+    @property
+    def _naming(self) -> Vertices:
+        """The vertices, where the ids of results are looked up: on a GPU if frames are made there."""
+        copied = self._copy
+        if copied is None or self._kind.backend != "cudf":
+            return self._vertices
+        return copied.naming(self._vertices)
 
     def _places_here(self, numbers: Any) -> Any:
         return numbers

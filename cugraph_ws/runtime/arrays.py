@@ -1,4 +1,4 @@
-"""Arrays of NumPy and of the device alike: whose they are, copies on the host, and entries of masks.
+"""Arrays of NumPy and of the device alike: whose they are, copies on the host, entries of masks, and the stream of the device's.
 
 CuPy compiles a kernel for `any`, `all`, `count_nonzero` and the sum of bool: three to five seconds each on a new
 machine.  What is used here for a GPU is compiled: CuPy's greatest and least byte, and a kernel of the library's own.
@@ -6,16 +6,23 @@ machine.  What is used here for a GPU is compiled: CuPy's greatest and least byt
 
 from __future__ import annotations
 
-from typing import Any
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import wraps
+from typing import Any, TypeVar, cast
 
 import numpy as np
 
 from cugraph_ws.runtime.device import device
+from cugraph_ws.runtime.driver import installed_gpus
 
 __all__ = [
-    "all_true", "any_true", "array_module", "as_host", "count_on_device", "count_true", "mark", "module_of",
-    "read_scalars",
+    "all_true", "any_true", "array_module", "as_host", "count_on_device", "count_true", "in_default_stream", "mark",
+    "module_of", "on_default_stream", "read_scalars",
 ]  # fmt: skip
+
+Called = TypeVar("Called", bound=Callable[..., Any])
 
 BLOCK = 256
 FEW_PLACES = 4  # at most so many indices are set one by one
@@ -163,3 +170,43 @@ def read_scalars(*scalars: Any) -> list[Any]:
 def _address(array: Any) -> int:
     """Return where an array begins in memory."""
     return int(array.ctypes.data if isinstance(array, np.ndarray) else array.data.ptr)
+
+
+def on_default_stream() -> AbstractContextManager[None]:
+    """Return a context of CuPy's default stream: it follows the current stream, which follows it afterwards.
+
+    All work of this library is queued on the default stream, as cuDF's is.  So what is kept with a graph is complete
+    for runs of other threads, and no array's memory is used again while a kernel still reads it.
+    """
+    cupy = sys.modules.get("cupy")
+    if cupy is None or not installed_gpus():  # it may be loaded without a GPU
+        return nullcontext()
+    current = cupy.cuda.get_current_stream()
+    if current.ptr == cupy.cuda.Stream.null.ptr:
+        return nullcontext()
+    return _between(cupy.cuda, current, cupy.cuda.Stream.null)
+
+
+def in_default_stream(function: Called) -> Called:
+    """Let a function queue its device work as `on_default_stream` does."""
+
+    @wraps(function)
+    def wrapper(*arguments: Any, **named: Any) -> Any:
+        with on_default_stream():
+            return function(*arguments, **named)
+
+    return cast(Called, wrapper)
+
+
+@contextmanager
+def _between(cuda: Any, outer: Any, inner: Any) -> Iterator[None]:
+    """Use a stream that follows another one, and is followed by it."""
+    begun, done = (cuda.Event(disable_timing=True) for _ in range(2))
+    begun.record(outer)
+    inner.wait_event(begun)
+    try:
+        with inner:
+            yield
+    finally:
+        done.record(inner)
+        outer.wait_event(done)

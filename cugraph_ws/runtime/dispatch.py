@@ -21,9 +21,11 @@ PROVIDERS = {
     "frames of cudf": "cugraph_ws.backends.cuda.cudf_frames",
     # columns on the device: `device_values`, `id_values`, `convert_ids`
     "device columns": "cugraph_ws.backends.cuda.columns",
-    # graphs on the device: `read_device_edges`; `from_host`; `placed`; `estimate`, `estimate_numbering`
+    # graphs on the device: `read_device_edges`; `from_host`; `with_ids_there`; `placed`;
+    # `estimate`, `estimate_numbering`
     "device edges": "cugraph_ws.backends.cuda.edges",
     "device graph": "cugraph_ws.backends.cuda.graph",
+    "device vertices": "cugraph_ws.backends.cuda.vertices",
     "device graphs of host arcs": "cugraph_ws.backends.cuda.arcs_on_host",
     "device memory": "cugraph_ws.backends.cuda.memory",
     # layouts of arcs on the device: `layout_of`

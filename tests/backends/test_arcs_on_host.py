@@ -12,6 +12,7 @@ from programs import Hops, Rank
 import cugraph_ws as ws
 from cugraph_ws.backends.cuda import arcs_on_host, schedule, streamed_rows
 from cugraph_ws.errors import GraphMemoryError, InputError
+from cugraph_ws.graph.numbering import DenseIntegers, SortedIntegers
 
 VERTICES, EDGES = 120, 1100
 
@@ -155,6 +156,34 @@ def test_frames_on_a_gpu_compute_there():
         degrees = ws.bfs(graph, 21)
         assert graph.on_device().arcs_on_host
         assert type(degrees) is type(frame)
+
+
+def test_results_are_named_on_the_gpu(monkeypatch):
+    dense = pd.DataFrame({"source": [0, 1, 2, 0], "destination": [1, 2, 3, 3]}, dtype=np.int32)
+    plain = 7 * dense.astype(np.int64)
+    texts = plain.astype(str)
+    with stand_in_cudf.installed(), emulated() as gpu:
+        for frame, start, named in ((plain, 7, True), (dense, 1, True), (texts, "7", False)):
+            frame = stand_in_cudf.DataFrame(frame)
+            graph, there = ws.Graph(frame, placement="host"), ws.Graph(frame)
+            expected = ws.bfs(there, start)
+            with monkeypatch.context() as patch:
+                if named:  # nor is any id looked up on the host
+                    patch.setattr(SortedIntegers, "decode", None)
+                    patch.setattr(DenseIntegers, "decode", None)
+                for _ in range(2):
+                    result = ws.bfs(graph, start)
+                    assert result.equals(expected)
+                    assert result.dtypes.equals(expected.dtypes)
+            laid = graph.on_device()
+            assert (laid.naming(graph._vertices) is not graph._vertices) == named
+            assert laid.give_back() >= graph._vertices.numbering.nbytes * named
+            assert laid._naming is None
+            assert ws.bfs(graph, start).equals(expected)
+        graph = ws.Graph(stand_in_cudf.DataFrame(plain), placement="host")
+        laid = graph.on_device()
+        gpu.memory = gpu.memory - gpu.free_memory() + graph._vertices.numbering.nbytes
+        assert laid.naming(graph._vertices) is graph._vertices  # no room
 
 
 def test_what_is_refused():

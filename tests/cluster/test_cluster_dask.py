@@ -1021,6 +1021,18 @@ def test_two_runs_at_once_on_one_graph_and_on_two(pair):
                 assert_same(one.result(60), wanted)
 
 
+def test_several_programs_follow_each_other(pair):
+    programs = [(ws.SSSP, {"start": 0}), (ws.BFS, {"start": 1}), (ws.PageRank, {"max_iter": 3})]
+    with on_workers(SKEWED) as graph, build(SKEWED) as whole:
+        for there, here in ((graph, whole), (spread_edges(SKEWED), edge_frame(SKEWED))):
+            found, expected = ws.run_many(programs, there), ws.run_many(programs, here)
+            for result, alone in zip(found, expected, strict=True):
+                assert_same(result.frame, alone.frame, **CLOSE)
+        with pytest.raises(ws.InputError, match="100000") as caught:
+            ws.run_many([*programs, (ws.BFS, {"start": 100_000})], graph)
+        assert caught.value.__notes__[0] == "in programs[3], BFS"
+
+
 def test_two_clusters_in_one_process(pair):
     """Each graph stays with its own client, whichever is current."""
     with workers(2) as others:

@@ -360,7 +360,7 @@ def test_owners_of_ids_send_their_numbers(where, kind):
 
 
 OTHERS = {
-    "program", "graph", "alpha", "coupling", "cutoff", "damping", "degree_type", "depth_limit", "directed",
+    "program", "programs", "graph", "alpha", "coupling", "cutoff", "damping", "degree_type", "depth_limit", "directed",
     "destination", "destination_column", "engine", "every", "checkpoint",
     "fail_on_nonconvergence", "k", "max_iter", "method", "options",
     "parameters", "plan", "predecessors", "profile", "progress", "resume", "return_predecessors",

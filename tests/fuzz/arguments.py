@@ -415,6 +415,8 @@ def function_targets() -> list[Target]:
         named = {*_parameters(ws.run_groups), *_parameters(function), *OPTIONS} - {"graph"}
         given = {"program": function, "edges": parts, "by": "part", **works}
         found.append(Target(f"run_groups of {name}", ws.run_groups, given, tuple(sorted(named))))
+    given = {"programs": [(ws.SSSP, {"start": 0}), ws.PageRank], "graph": EDGES}
+    found.append(Target("run_many", ws.run_many, given, (*_parameters(ws.run_many), *OPTIONS)))
     for name, works in QUERIES.items():
         method = getattr(graph, name)
         named = tuple(one for one in _parameters(method) if one not in ENGINES_OWN)

@@ -16,7 +16,7 @@ import cugraph_ws as ws
 from fuzz import functions
 
 LEFT_OUT = {
-    "check", "explain", "run", "estimate_memory",  # for programs, or before there is a graph
+    "check", "explain", "run", "run_many", "estimate_memory",  # for programs, or before there is a graph
     "layout", "plot",  # pictures
     "heat", "neural_network",  # whose programs are run for nine supersteps
 }  # fmt: skip

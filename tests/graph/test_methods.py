@@ -153,6 +153,7 @@ def test_completion_lists_what_is_public(graph: Any) -> None:
         *PUBLIC,
         *ALGORITHMS,
         "run",
+        "run_many",
         "check",
         "explain",
         "layout",

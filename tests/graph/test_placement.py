@@ -300,6 +300,45 @@ def test_a_graph_larger_than_the_memory_of_its_process(tmp_path):
     assert memory == "more than memory"
 
 
+KILLED = """
+import os, signal, sys
+import cugraph_ws as ws
+
+def kill(update):
+    if update.superstep == 5:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+files, folder = sys.argv[1:]
+with ws.Graph(files, weight="weight", placement="disk", folder=folder) as graph:
+    ws.run(ws.PageRank, graph, max_iter=12, tol=0.0, checkpoint=f"{folder}/state", every=1, progress=kill)
+"""
+
+
+@pytest.mark.long
+def test_a_killed_run_is_resumed(tmp_path):
+    """It leaves its checkpoint, and no file of arcs."""
+    frame, files, state = frame_of(), tmp_path / "files.parquet", tmp_path / "state"
+    frame.to_parquet(files)
+    words = [sys.executable, "-c", KILLED, str(files), str(tmp_path)]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    assert {path.name for path in tmp_path.iterdir()} == {files.name, state.name}
+    limits = {"max_iter": 12, "tol": 0.0}
+    alone = ws.run(ws.PageRank, frame, weight="weight", **limits)
+    options = {"weight": "weight", "placement": "disk", "folder": tmp_path}
+    with ws.Graph(str(files), **options) as graph:
+        resumed = ws.run(ws.PageRank, graph, resume=state, **limits)
+        assert resumed.frame["pagerank"].to_pylist() == alone.frame["pagerank"].tolist()
+        assert resumed.iterations == alone.iterations == 12
+        assert len(resumed.trace) in (
+            7,
+            8,
+        )  # whether the checkpoint of the fifth superstep was written
+    frame.iloc[1:].to_parquet(files)
+    with ws.Graph(str(files), **options) as graph, pytest.raises(InputError, match="another graph"):
+        ws.run(ws.PageRank, graph, resume=state, **limits)
+
+
 def test_batches_keep_to_the_limit():
     """As many sources at a time as fit; bits do not depend on it."""
     frame = frame_of()

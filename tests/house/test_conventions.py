@@ -110,7 +110,7 @@ def test_every_function_on_edges_is_declared():
         for name, value in vars(ws).items()
         if inspect.isfunction(value) and "graph" in inspect.signature(value).parameters
     }
-    assert functions == {*ALL, "run", "check", "explain", "layout", "plot"}
+    assert functions == {*ALL, "run", "run_many", "check", "explain", "layout", "plot"}
 
 
 # ------------------------------------------------------------------------------------- weights

@@ -539,6 +539,45 @@ class Entered:
         self._entered.append(("left", threading.get_ident()))
 
 
+def test_work_on_another_stream_is_done_on_the_default_one(fake_driver, monkeypatch):
+    queued = []
+
+    class Stream:
+        def __init__(self, ptr):
+            self.ptr = ptr
+
+        def __enter__(self):
+            queued.append(("enter", self.ptr))
+
+        def __exit__(self, *error):
+            queued.append(("leave", self.ptr))
+
+        def wait_event(self, event):
+            queued.append((self.ptr, "waits for", event.recorded))
+
+    class Event:
+        def __init__(self, disable_timing):
+            assert disable_timing
+
+        def record(self, stream):
+            self.recorded = stream.ptr
+
+    Stream.null, current = Stream(0), [Stream(23)]
+    cuda = SimpleNamespace(Stream=Stream, Event=Event, get_current_stream=lambda: current[0])
+    monkeypatch.setitem(sys.modules, "cupy", SimpleNamespace(cuda=cuda))
+    expected = [(0, "waits for", 23), ("enter", 0), ("leave", 0), (23, "waits for", 0)]
+    with pytest.raises(ValueError, match="planned"):
+        arrays.in_default_stream(int)("planned")
+    assert queued == expected
+    current[0] = Stream.null
+    with arrays.on_default_stream():
+        assert queued == expected
+    current[0] = Stream(23)
+    monkeypatch.setattr(driver, "_library", lambda: None)  # CuPy without a GPU asks for none
+    with arrays.on_default_stream():
+        assert queued == expected
+
+
 def test_another_thread_uses_the_gpu_and_the_stream_of_this_one(fake_driver):
     entered = []
     cupy = cupy_of(Entered("stream", entered))

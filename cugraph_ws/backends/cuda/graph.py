@@ -35,9 +35,11 @@ from cugraph_ws.backends.cuda.rows import (
 from cugraph_ws.errors import InputError
 from cugraph_ws.graph.duplicates import PARALLEL_RANK
 from cugraph_ws.runtime.device import Device, device
+from cugraph_ws.runtime.dispatch import provider
 
 if TYPE_CHECKING:
     from cugraph_ws.graph.graph import Graph
+    from cugraph_ws.graph.vertices import Vertices
 
 __all__ = ["DeviceGraph", "Order", "Rows", "build", "from_host", "graph_behind"]
 
@@ -124,6 +126,7 @@ class DeviceGraph:
         self._least: tuple[DeviceArray, ...] | None = None
         self._asked = 0  # requests for the min-neighbour cache
         self._layouts: dict[str, tuple[Any, Any]] = {}  # by name: sizes, and the layout
+        self._naming: Any = None  # vertices with ids on the device
         self.measured: dict[str, float] = {}  # what choices of layouts have found out, by name
         self.gathered = 0  # supersteps so far in which all vertices gathered from all
         self.choices: dict[str, str] = {}  # layout and reason of the last run of each program
@@ -207,6 +210,8 @@ class DeviceGraph:
             arrays += [array for order in rows for array in order]
             arrays += [self._order, self._transposed, self._out_degrees, *(self._least or ())]
             arrays += [array for chunks in self._chunks.values() for array in chunks]
+            if self._naming is not None:
+                arrays.append(self._naming.numbering.ids)
             arrays += [
                 array
                 for _, arc_layout in self._layouts.values()
@@ -383,6 +388,21 @@ class DeviceGraph:
                 self._layouts[name] = sizes, make()
             return self._layouts[name][1]
 
+    def naming(self, vertices: Vertices) -> Vertices:
+        """Return the graph's vertices with integer ids on the device, for results; made once, then kept.
+
+        Parameters
+        ----------
+        vertices : Vertices
+            With ids on the host; returned themselves if ids are not one integer, or do not fit.
+        """
+        with self._lock:
+            self._open()
+            if self._naming is None:
+                self._naming = provider("device vertices").with_ids_there(vertices)
+            there: Vertices | None = self._naming
+            return vertices if there is None else there
+
     def chunks(self, count: int, length: int) -> tuple[DeviceArray, ...]:
         """Return the rows of the first `count` vertices cut into chunks; made once, then kept.
 
@@ -495,7 +515,7 @@ class DeviceGraph:
             return 0
         try:
             before = self.nbytes
-            self._least, self._chunks, self._layouts = None, {}, {}
+            self._least, self._chunks, self._layouts, self._naming = None, {}, {}, None
             if not self.arcs_on_host:
                 self._csr = self._transposed = None
                 self._values = {
@@ -512,7 +532,7 @@ class DeviceGraph:
         with self._lock:
             self._vertex_order = self._csc = self._csr = self._fetch = None
             self._order = self._transposed = self._out_degrees = self._least = None
-            self._values, self._chunks, self._layouts = {}, {}, {}
+            self._values, self._chunks, self._layouts, self._naming = {}, {}, {}, None
 
     def _open(self) -> VertexOrder:
         if self._vertex_order is None:

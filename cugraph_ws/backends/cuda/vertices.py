@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -20,11 +21,12 @@ from cugraph_ws.backends.cuda.vertex_values import Places, plain_rows
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames.base import Column, VertexNumbers, is_cudf_frame, open_frame
 from cugraph_ws.frames.ids import conform, read_ids
+from cugraph_ws.graph.numbering import DenseIntegers
 from cugraph_ws.graph.vertices import Vertices, id_columns, value_column
 from cugraph_ws.runtime.arrays import as_host, count_true, read_scalars
 from cugraph_ws.runtime.device import device
 
-__all__ = ["DeviceVertices"]
+__all__ = ["DeviceVertices", "with_ids_there"]
 
 FEW = 4096  # ids from the host that are looked up and checked one by one
 
@@ -122,3 +124,29 @@ class DeviceVertices(Vertices):
         if hasattr(column.values, "memory_usage"):
             return int(column.values.memory_usage(index=False, deep=True))
         return int(column.values.nbytes)
+
+
+def with_ids_there(vertices: Vertices) -> DeviceVertices | None:
+    """Return a graph's vertices, without attributes, with a copy of their ids on the device.
+
+    Parameters
+    ----------
+    vertices : Vertices
+        With ids on the host.
+
+    Returns
+    -------
+    DeviceVertices or None
+        None if ids are not one integer in each vertex, or would take over half of the free memory.
+    """
+    kind, numbering = vertices.types[0], vertices.numbering
+    if len(vertices.types) > 1 or kind.family != "integer" or kind.categorical:
+        return None
+    if 2 * numbering.nbytes > device().free_memory():
+        return None
+    dense = isinstance(numbering, DenseIntegers)
+    ids = None if dense else device().xp.asarray(numbering.ids)
+    there = replace(kind, dtype=np.dtype(kind.arrow.to_pandas_dtype()))
+    return DeviceVertices(
+        vertices.sources, [there], Integers(ids, vertices.size, numbering.renumbered)
+    )
