@@ -83,7 +83,7 @@ def described(shard: Any) -> dict[str, Any]:
     csc, csr = shard.csc, shard.csr
     positions = shard.positions
     return {
-        "cuts": shard.cuts.tolist(),
+        "cuts": shard.owners.cuts.tolist(),
         "rows": [
             positions[csc.indices[a:b]].tolist()
             for a, b in zip(csc.offsets, csc.offsets[1:], strict=False)

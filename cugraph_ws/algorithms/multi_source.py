@@ -246,8 +246,8 @@ class MultiSource(Loop):
     def _arguments(self, number: int) -> dict[str, Any]:
         """Return the program's arguments, with the start as a mask by position if it is owned."""
         graph = self._graph
-        members, place = np.zeros(graph.length, np.bool_), number - graph.low
-        if 0 <= place < graph.owned:
+        members, place = np.zeros(graph.length, np.bool_), graph.owners.place(number)
+        if place >= 0:
             members[place] = True
         else:
             members[graph.owned :] = graph.positions[graph.owned :] == number
@@ -323,7 +323,7 @@ class MultiSource(Loop):
         distance, valid, predecessor = (self._found[field][done].ravel() for field in FIELDS)
         if not self._graph.whole:  # other ranks look up ids by int64 numbers
             predecessor = predecessor.astype(np.int64, copy=False)
-        vertices = xp.arange(part.low, part.low + part.owned)
+        vertices = part.owners.numbers(xp)
         return {
             "source": VertexNumbers(xp.repeat(xp.asarray(self._numbers[done]), part.owned)),
             "vertex": VertexNumbers(xp.tile(vertices, self._done)),

@@ -7,7 +7,6 @@ A mask has an entry for each edge; an undirected edge is two arcs.  `Arcs.chosen
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,7 +17,7 @@ from cugraph_ws.arguments import shown
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames.base import open_values
 from cugraph_ws.graph.adjacency import Adjacency
-from cugraph_ws.runtime.arrays import as_host, count_true, module_of
+from cugraph_ws.runtime.arrays import count_true, module_of
 
 if TYPE_CHECKING:
     from cugraph_ws.graph.view import GraphView
@@ -87,11 +86,11 @@ def kept_arcs(graph: GraphView[Any], edges: EdgeMask) -> tuple[Array, int]:
         mask |= graph.csc.carry(mask)
         return mask, count
     back = xp.flatnonzero(~forward)
-    owners = xp.searchsorted(xp.asarray(graph.cuts[1:-1]), sources[back], side="right")
+    owners = graph.owners.of(sources[back])
     ours = xp.flatnonzero(forward & (sources != destinations))
     ours = ours[xp.argsort(sources[ours], kind="stable")]
-    bounds = as_host(xp.searchsorted(sources[ours], xp.asarray(graph.cuts))).tolist()
-    received = graph.comm.alltoall([[mask[ours[low:high]]] for low, high in pairwise(bounds)])
+    of_ours, ranks = graph.owners.of(sources[ours]), xp.arange(graph.comm.size)
+    received = graph.comm.alltoall([[mask[ours[of_ours == rank]]] for rank in ranks.tolist()])
     mask[back[xp.argsort(owners, kind="stable")]] = xp.concatenate(
         [buffer for (buffer,) in received]
     )

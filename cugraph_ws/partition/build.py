@@ -33,6 +33,7 @@ from cugraph_ws.graph.edges import (
 )
 from cugraph_ws.graph.estimates import estimate_memory
 from cugraph_ws.graph.footprints import MemoryEstimate, check_memory
+from cugraph_ws.graph.owners import Owners
 from cugraph_ws.graph.self_loops import refuse_loops
 from cugraph_ws.graph.vertices import id_columns
 from cugraph_ws.partition import id_encoding
@@ -146,8 +147,8 @@ def build_shard(
     shuffle = Shuffle(ends[0], ends[1], starts, places, self_loops == "keep", directed)
     del parts, extra
     cuts = balanced_cuts(comm, numbered_vertices.size, shuffle.targets(), weights)
-    arcs = shuffle.aim(comm, cuts)
-    owned = int(cuts[comm.rank + 1] - cuts[comm.rank])
+    owners = Owners(cuts, comm.rank)
+    arcs, owned = shuffle.aim(comm, owners), owners.owned
     attempt(comm, lambda: _check_room(comm, expect(number_of_edges=arcs, number_of_vertices=owned)))
     numbered_vertices.move(cuts)
     received = {name: shuffle.send(comm, values.pop(name)) for name in carried}
@@ -155,7 +156,7 @@ def build_shard(
     del shuffle, ends
     shard = ShardGraph(
         comm,
-        cuts,
+        owners,
         sources,
         destinations,
         received,

@@ -18,6 +18,7 @@ from cugraph_ws.errors import InputError
 from cugraph_ws.frames.base import Column, VertexNumbers, on_host
 from cugraph_ws.frames.ids import IdType, conform, read_ids
 from cugraph_ws.frames.values import cast_numbers, is_one_number, number_for_all
+from cugraph_ws.graph.owners import Owners
 from cugraph_ws.graph.vertices import PAIR, Vertices, id_columns, value_column
 from cugraph_ws.partition import id_encoding
 from cugraph_ws.partition.ghost_ids import ghost_ids
@@ -150,9 +151,9 @@ class ShardVertices(Vertices):
         ranges = None if self.numbering.renumbered == "no" else self.numbering.ranges
         return Directory(self.sources, self.types, self.size, ranges, list(self._kept))
 
-    def own_columns(self, low: int, owned: int) -> dict[str, Any]:
+    def own_columns(self, owners: Owners) -> dict[str, Any]:
         """Return the ids of owned vertices as result columns.  Not collective."""
-        parts = self.numbering.own(np.arange(owned))
+        parts = self.numbering.own(np.arange(owners.owned))
         shown = (
             kind.output(part, nullable=False) for kind, part in zip(self.types, parts, strict=True)
         )
@@ -357,8 +358,9 @@ class ShardVertices(Vertices):
         values_sent = np.concatenate([np.empty(0, np.dtype(dtype)), *converted])
         halo = Halo.of(shard)
         numbers, received = halo.send_to_owners(rows, values_sent)
-        values[numbers - shard.low] = received
-        has_value[numbers - shard.low] = True
+        places = shard.owners.places(numbers)
+        values[places] = received
+        has_value[places] = True
         halo.update(values, has_value)
 
     def _fill(self, values: Any, has_value: Any, argument: str, default: Any) -> None:
@@ -370,7 +372,7 @@ class ShardVertices(Vertices):
         owned_has_value = has_value[: shard.owned]
         lacking = len(owned_has_value) - count_true(owned_has_value)
         missing = total(self._comm, lacking)
-        first = shard.low + int(owned_has_value.argmin()) if lacking else None
+        first = int(shard.owners.number_at(int(owned_has_value.argmin()))) if lacking else None
         shown = [vertex for vertex in self._comm.allgather(first) if vertex is not None]
         if shown:
             self._refuse_missing(min(shown), missing, argument)

@@ -128,7 +128,7 @@ def compare(frame: pd.DataFrame, comm: Any, options: dict[str, Any]) -> None:
         expected.own_arcs,
     )
     assert found.ghosts == expected.ghosts
-    assert_same_arrays(found.cuts, expected.cuts)
+    assert_same_arrays(found.owners.cuts, expected.owners.cuts)
     told = _edges_by_value(frame, expected.edge_attributes, expected.directed)
     assert_same_arrays(found.positions, expected.positions)
     for held, other in zip(found.boundaries, expected.boundaries, strict=True):
