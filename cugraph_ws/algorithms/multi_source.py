@@ -105,6 +105,7 @@ class MultiSource(Loop):
     """
 
     by_vertex = False
+    rows_by = "vertex", True
     less_memory = "search from fewer starts at a time, or use a larger machine"
     max_iter: int | None = None  # of the run, in which a step is a batch of searches
     ends_within_steps = True

@@ -211,6 +211,11 @@ class PersonalizedPageRank(ArrayLoop):
         return self._wide
 
     @property
+    def rows_by(self) -> tuple[str, bool] | None:
+        """The vertices, each with a row for each seed, unless only the highest are wanted."""
+        return None if self._wide or self._top is not None else ("vertex", True)
+
+    @property
     def vertices_given(self) -> dict[str, Any]:
         """Arguments that contain vertices, by name; they are looked up before the run."""
         return {"seeds": self._seeds}

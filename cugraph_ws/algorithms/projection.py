@@ -189,6 +189,8 @@ class Projection(Similarity):
         """Return what `Similarity` does, which vertices are joined, and what weights are."""
         return {**super().inputs(), "vertices": self._marks, "ratio": self._ratio}
 
+    rows_by = "source", False
+
     def columns(self) -> dict[str, Column]:
         """Return one row for each edge so far."""
         first, second, weights = super().columns().values()

@@ -419,6 +419,7 @@ class _Run:
                 stopped=self._stopped,
                 rows=self._trace,
                 by_vertex=self._loop.by_vertex,
+                rows_by=self._loop.rows_by,
                 synchronous=self._synchronous,
                 edge_arrays=self._loop.edges(),
                 profile=self._profile,

@@ -26,7 +26,7 @@ from cugraph_ws.execution.checkpoint import (
     read_checkpoint,
     write_checkpoint,
 )
-from cugraph_ws.partition.home import to_owners, to_ranges
+from cugraph_ws.graph.home import to_owners, to_ranges
 from cugraph_ws.partition.shard import ShardGraph
 from cugraph_ws.runtime.atomic_files import sweep
 from cugraph_ws.runtime.communicator import Communicator, attempt

@@ -230,13 +230,14 @@ class Vertices:
         )
 
     def own_columns(self, owners: Owners) -> dict[str, Any]:
-        """Return the ids of the vertices that a rank owns as result columns.
+        """Return the ids of the vertices of a rank's range as result columns.
 
         Parameters
         ----------
         owners : Owners
         """
-        return self.columns(None, VertexNumbers(owners.numbers(self._xp)))
+        low, high = owners.cuts[owners.rank : owners.rank + 2].tolist()
+        return self.columns(None, VertexNumbers(self._xp.arange(low, high)))
 
     def everyone(self) -> dict[str, Any]:
         """Return the ids of all vertices as result columns, kept if they are few."""

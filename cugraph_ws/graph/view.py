@@ -472,7 +472,8 @@ class GraphView(Framed[FrameT]):
                 f"{program}.{name} is the integer id of a vertex, but ids of this graph {what}; declare it as "
                 "ws.vertex_number, which every vertex has"
             )
-        frame = open_frame(self.frame_of(VertexNumbers(self.positions), {}), "vertices")
+        decoded = vertices.columns(None, VertexNumbers(self.positions))
+        frame = open_frame(self._kind.make(decoded), "vertices")
         ids = np.asarray(frame.column(vertices.names[-1], "vertices").values)
         if len(ids) and int(ids.max()) >= 2**63:
             raise InputError(

@@ -11,6 +11,7 @@ The adjacency over owned vertices and ghosts is then built like that of a whole 
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, get_args
@@ -33,12 +34,13 @@ from cugraph_ws.graph.edges import (
 )
 from cugraph_ws.graph.estimates import estimate_memory
 from cugraph_ws.graph.footprints import MemoryEstimate, check_memory
-from cugraph_ws.graph.owners import Owners
+from cugraph_ws.graph.owners import ListedOwners, Owners
 from cugraph_ws.graph.self_loops import refuse_loops
 from cugraph_ws.graph.vertices import id_columns
 from cugraph_ws.partition import id_encoding
 from cugraph_ws.partition.id_encoding import agree_on_type
 from cugraph_ws.partition.numbering import number_partitioned_rows
+from cugraph_ws.partition.owner_choice import fewer_ghosts, owner_of_groups
 from cugraph_ws.partition.partitioned_frame import (
     OpenedPartition,
     OpenedPartitions,
@@ -52,11 +54,15 @@ from cugraph_ws.partition.vertices import ShardVertices
 from cugraph_ws.runtime.arrays import array_module
 from cugraph_ws.runtime.communicator import Communicator, attempt, in_order, total
 from cugraph_ws.runtime.dispatch import provider
-from cugraph_ws.runtime.memory import format_bytes
+from cugraph_ws.runtime.memory import available_memory, format_bytes
 
 __all__ = ["build_shard"]
 
+LOG = logging.getLogger("cugraph_ws")
+
 Array = npt.NDArray[Any]
+
+ROOM_OF_ARC = 160  # bytes on the rank that chooses owners by all arcs
 
 
 def build_shard(
@@ -71,7 +77,7 @@ def build_shard(
     attributes: Columns = (),
     duplicates: Duplicates | Mapping[str, Merge] = "keep",
     self_loops: Loops = "keep",
-    weights: Sequence[float] | None = None,
+    cut: str | Sequence[float] = "ranges",
     meta: Any = None,
 ) -> ShardGraph:
     """Build this rank's shard of a graph; collective.
@@ -88,15 +94,15 @@ def build_shard(
         See `Graph`.
     vertices : frame or Partitions, optional
         See `Graph`.
-    weights : sequence of float, optional
-        Relative amount of work of each rank; equal by default.
+    cut : str or sequence of float
+        Which vertices go together, see `Graph`; or ranges by the relative amount of work of each rank.
     meta : frame, optional
         An empty frame of the partitions' kind and columns; required if no rank has a partition.
 
     Returns
     -------
     ShardGraph
-        Ranks own ranges of vertices, in the order of the ranks.
+        Ranks own ranges of vertices, in the order of the ranks, unless `cut` is another.
 
     Raises
     ------
@@ -106,14 +112,16 @@ def build_shard(
         If a rank's shard would not fit in its memory; raised on all ranks.
     """
     check_choice("self_loops", self_loops, get_args(Loops))
-    check_weights(weights, comm.size)
+    weights = _weights(cut, comm.size)
     names, carried = named_columns(source, destination, weight, attributes)
     check_duplicates(duplicates, carried)
     own_partitions = Partitions(
         [frame for _, frame in partitions], [place for place, _ in partitions]
     )
     frames = [*own_partitions.frames, *([] if meta is None else [meta])]
-    if vertices is None and duplicates == "keep" and comm.on_device and are_on_gpus(comm, frames):
+    in_ranges = weights is not None or cut == "ranges"
+    on_device = in_ranges and vertices is None and duplicates == "keep" and comm.on_device
+    if on_device and are_on_gpus(comm, frames):
         parts = OpenedPartitions(comm, own_partitions, "edges", meta, on_device=True)
         shard = _build_on_devices(
             comm, parts, names, carried, weight, directed, self_loops=self_loops, weights=weights
@@ -137,20 +145,17 @@ def build_shard(
     values = {name: _read_values(comm, parts, name, weight) for name in carried}
     kind = parts.kind_like(names[0][0])
     numbered_vertices, ends = _number(comm, parts, extra, names, types, columns, dense_up_to)
-    starts = np.cumsum([0, *(len(part.frame) for part in parts.own)])
     loops = None
     if self_loops != "keep":
         loops = total(comm, np.count_nonzero(ends[0] == ends[1]))
         if loops and self_loops == "error":
-            _refuse_loops(comm, numbered_vertices, ends, starts, parts)
-    places = [part.place[0] for part in parts.own]
-    shuffle = Shuffle(ends[0], ends[1], starts, places, self_loops == "keep", directed)
+            _refuse_loops(comm, numbered_vertices, ends, parts)
+    shuffle = _shuffle(parts, ends, loops=self_loops == "keep", directed=directed)
     del parts, extra
-    cuts = balanced_cuts(comm, numbered_vertices.size, shuffle.targets(), weights)
-    owners = Owners(cuts, comm.rank)
+    owners = _owners(comm, cut, numbered_vertices, shuffle)
     arcs, owned = shuffle.aim(comm, owners), owners.owned
     attempt(comm, lambda: _check_room(comm, expect(number_of_edges=arcs, number_of_vertices=owned)))
-    numbered_vertices.move(cuts)
+    numbered_vertices.move(owners)
     received = {name: shuffle.send(comm, values.pop(name)) for name in carried}
     sources, destinations = (arc_ends.astype(np.int64) for arc_ends in shuffle.send_ends(comm))
     del shuffle, ends
@@ -201,6 +206,69 @@ def _build_on_devices(
         weights=weights,
     )
     return shard
+
+
+def _first_rows(parts: OpenedPartitions) -> npt.NDArray[np.int64]:
+    """Return the index of the first row of each of this rank's partitions, then the number of rows."""
+    return np.cumsum([0, *(len(part.frame) for part in parts.own)])
+
+
+def _shuffle(
+    parts: OpenedPartitions, ends: Sequence[Array], *, loops: bool, directed: bool
+) -> Shuffle:
+    """Return the shuffle of this rank's arcs."""
+    places = [part.place[0] for part in parts.own]
+    return Shuffle(ends[0], ends[1], _first_rows(parts), places, loops, directed)
+
+
+def _weights(cut: str | Sequence[float], ranks: int) -> Sequence[float] | None:
+    """Return the relative work of the ranks' ranges, None if it is equal, or refuse it."""
+    weights = None if isinstance(cut, str) else cut
+    check_weights(weights, ranks)
+    return weights
+
+
+def _owners(
+    comm: Communicator, cut: str | Sequence[float], vertices: ShardVertices, shuffle: Shuffle
+) -> Owners:
+    """Return which vertices each rank owns; collective."""
+    cuts = balanced_cuts(comm, vertices.size, shuffle.targets(), _weights(cut, comm.size))
+    owner: Array | None = None
+    if comm.size > 1 and isinstance(cut, str) and cut != "ranges":
+        work = shuffle.work(comm, vertices.size)
+        if cut == "arcs":
+            owner = _by_arcs(comm, work, shuffle, cuts)
+        else:
+            owner = owner_of_groups(vertices.groups_of(cut, "cut"), work, comm.size)
+    return Owners(cuts, comm.rank) if owner is None else ListedOwners(owner, cuts, comm.rank)
+
+
+def _by_arcs(comm: Communicator, work: Array, shuffle: Shuffle, cuts: Array) -> Array | None:
+    """Return the owners that rank 0 chooses of all arcs, if they fit in its memory; collective."""
+    sources, destinations = shuffle.arcs()
+    room = available_memory() if comm.room is None else comm.room
+    fits = comm.allgather(room)[0] >= ROOM_OF_ARC * total(comm, len(sources))
+    if not fits:
+        LOG.info(
+            "cut='arcs': vertices are divided by ranges of ids, since the arcs do not fit on one worker"
+        )
+        return None
+    nothing = [np.empty(0, sources.dtype)] * 2
+    to_first = [[sources, destinations], *[nothing] * (comm.size - 1)]
+    received = comm.alltoall(to_first)
+
+    def choose() -> Array | None:
+        if comm.rank:
+            return None
+        all_sources, all_destinations = map(np.concatenate, zip(*received, strict=True))
+        return fewer_ghosts(all_sources, all_destinations, work, cuts)
+
+    owner = attempt(comm, choose)
+    chosen = np.empty(0, np.int64) if owner is None else owner
+    shown = chosen.astype(np.min_scalar_type(comm.size))
+    boxes = [[shown if comm.rank == 0 else shown[:0]]] * comm.size
+    (of_all,) = comm.alltoall(boxes)[0]
+    return of_all if len(of_all) else None
 
 
 def _number(
@@ -368,7 +436,6 @@ def _refuse_loops(
     comm: Communicator,
     vertices: ShardVertices,
     ends: Sequence[Array],
-    starts: npt.NDArray[np.int64],
     parts: OpenedPartitions,
 ) -> None:
     """Raise InputError that names the first self-loop; collective."""
@@ -376,6 +443,7 @@ def _refuse_loops(
     sources, destinations = ends
     places = np.flatnonzero(sources == destinations)
     if len(places):
+        starts = _first_rows(parts)
         which = np.searchsorted(starts, places[0], side="right") - 1
         row = parts.own[which].first_row + places[0] - starts[which]
         first_loop = [int(row), int(sources[places[0]])]

@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.graph.owners import Owners
+from cugraph_ws.partition.range_offsets import VERTEX_WORK
 from cugraph_ws.runtime.communicator import Communicator
 
 __all__ = ["Shuffle"]
@@ -62,6 +63,24 @@ class Shuffle:
         apart = self._sources != self._destinations
         to = self._destinations if self._loops else self._destinations[apart]
         return [to] if self._directed else [to, self._sources[apart]]
+
+    def arcs(self) -> tuple[Array, Array]:
+        """Return the sources and destinations of this rank's arcs."""
+        if self._directed:
+            return self._sources, self._destinations
+        return (
+            np.concatenate([self._sources, self._destinations]),
+            np.concatenate([self._destinations, self._sources]),
+        )
+
+    def work(self, comm: Communicator, size: int) -> Numbers:
+        """Return the work of each of all vertices; collective."""
+        degrees = np.zeros(size, np.int64)
+        for numbers in self.targets():
+            degrees += np.bincount(numbers, minlength=size)
+        received = comm.alltoall([[degrees]] * comm.size)
+        everyone: Numbers = np.sum([buffer[0] for buffer in received], axis=0) + VERTEX_WORK
+        return everyone
 
     def aim(self, comm: Communicator, owners: Owners) -> int:
         """Choose the order in which arcs are sent to owners; collective.

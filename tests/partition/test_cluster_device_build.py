@@ -112,7 +112,7 @@ CASES: dict[str, tuple[pd.DataFrame, dict[str, Any]]] = {
     "one way": (edges("one way"), {}),
     "one row": (edges("gaps", rows=1), {}),
     "nothing": (edges("gaps", rows=0), {}),
-    "weights": (edges("gaps"), {"weights": [3.0, 1.0, 0.5]}),
+    "weights": (edges("gaps"), {"cut": [3.0, 1.0, 0.5]}),
     "nothing carried": (edges("dense"), {"weight": None, "attributes": []}),
 }
 
@@ -174,7 +174,7 @@ def test_the_same_shard_as_on_the_host(name: str) -> None:
 @pytest.mark.parametrize("ranks", [1, 2, 5])
 def test_the_same_shard_over_links(name: str, ranks: int) -> None:
     frame, options = CASES[name]
-    options = {key: value for key, value in options.items() if key != "weights"}
+    options = {key: value for key, value in options.items() if key != "cut"}
     over_links(ranks, lambda comm: compare(frame, comm, options))
 
 

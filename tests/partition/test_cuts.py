@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import logging
+import re
 
 import numpy as np
 import pandas as pd
 import pytest
 from plans import planned
+from thread_ranks import on_ranks
 
 import cugraph_ws as ws
+from cugraph_ws.algorithms.registry import ALGORITHMS
+from cugraph_ws.partition.build import build_shard
 from cugraph_ws.partition.cut import shards_of
 from cugraph_ws.runtime.thread_ranks import ThreadRanks
 
@@ -185,3 +189,91 @@ def test_cut_is_a_word():
     frame = pd.DataFrame({"source": ["a"], "destination": ["b"]})
     with pytest.raises(ws.InputError, match="cut=3 must be text"):
         ws.Graph(frame, cut=3)
+
+
+# ---------------------------------------------------------------------------------- on several ranks
+
+ACYCLIC = pd.DataFrame(
+    {
+        "source": ["b", "b", "f", "c", "d", "a", "g"],
+        "destination": ["f", "c", "d", "d", "e", "c", "e"],
+        "weight": [0.125, 0.5, 0.25, 0.375, 0.0625, 0.25, 0.125],
+    }
+)
+PARTS = pd.DataFrame({"vertex": list("abcdefg"), "part": list("xyxyxyx")})
+
+
+def on_parts(work, vertices=PARTS, cut="part", **options):
+    """Return what two ranks make of a graph; frames are joined."""
+
+    def on_rank(comm):
+        hand = [(comm.rank, ACYCLIC.iloc[:3] if comm.rank == 0 else ACYCLIC.iloc[3:])]
+        shard = build_shard(comm, hand, weight="weight", vertices=vertices, cut=cut, **options)
+        assert shard.owners.in_ranges is (cut == "ranges")
+        result = work(shard)
+        return result[-1] if isinstance(result, tuple) else result
+
+    results = on_ranks(2, on_rank)
+    if isinstance(results[0], pd.DataFrame):
+        return pd.concat(results, ignore_index=True)
+    return results[0]
+
+
+@pytest.mark.parametrize("name", ALGORITHMS)
+def test_functions_give_the_same_frames_on_ranks(name):
+    def work(graph):
+        return getattr(ws, name)(graph, **ALGORITHMS[name].arguments(list("abcdefg")))
+
+    try:
+        expected = on_parts(work, cut="ranges")
+    except ws.InputError as error:  # a walk, or edges that the function does not take
+        with pytest.raises(ws.InputError, match=re.escape(str(error)[:12])):
+            on_parts(work)
+        return
+    found = on_parts(work)
+    if isinstance(expected, pd.DataFrame):
+        pd.testing.assert_frame_equal(found, expected, rtol=1e-12)
+    else:
+        assert found == pytest.approx(expected, rel=1e-12)
+
+
+def test_edges_and_their_masks_on_ranks():
+    with ws.Graph(ACYCLIC, weight="weight", directed=False) as graph:
+        heavy = graph.edge_frame()["weight"] > 0.2
+        expected = graph.edge_frame(), graph.mask(heavy).edge_frame()
+    shown = on_parts(lambda shard: shard.edge_frame(), directed=False)
+    pd.testing.assert_frame_equal(shown, expected[0])
+    for given in (heavy, lambda edges: edges["weight"] > 0.2):
+        masked = on_parts(lambda shard, given=given: shard.mask(given).edge_frame(), directed=False)
+        pd.testing.assert_frame_equal(masked, expected[1])
+
+
+def test_owners_by_arcs_on_ranks():
+    frame = grid_frame(12)
+    hands = [frame.iloc[:100], frame.iloc[100:]]
+
+    def work(comm):
+        hand = [(comm.rank, hands[comm.rank])]
+        shard = build_shard(comm, hand, weight="weight", directed=False, cut="arcs")
+        ranks = ws.run(ws.PageRank, shard, tol=0.0, max_iter=6).frame
+        return ranks, shard.length - shard.owned
+
+    results = on_ranks(2, work)
+    with ws.Graph(frame, directed=False) as graph:
+        expected = ws.run(ws.PageRank, graph, tol=0.0, max_iter=6).frame
+    found = pd.concat([ranks for ranks, _ in results], ignore_index=True)
+    pd.testing.assert_frame_equal(found, expected, rtol=1e-12)
+    assert sum(ghosts for _, ghosts in results) <= 48
+
+
+@pytest.mark.parametrize(
+    ("vertices", "message"),
+    [
+        (PARTS.iloc[1:-1], "has no value"),
+        (PARTS.assign(part=["x", None, *"xyxyx"]), "null"),
+        (PARTS[["vertex"]], "no such vertex attribute"),
+    ],
+)
+def test_columns_that_give_no_parts_on_ranks(vertices, message):
+    with pytest.raises(ws.InputError, match=message):
+        on_parts(lambda shard: shard, vertices=vertices)
