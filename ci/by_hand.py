@@ -84,6 +84,7 @@ CHECKS = {
     "networkx": Check(
         lambda seed, jobs: [[sys.executable, "tests/networkx_suite.py", "--all"]], {}
     ),
+    "pyg": Check(lambda seed, jobs: [["bash", "ci/pyg.sh"]], {}),
     "accelerators": Check(lambda seed, jobs: [_suite(jobs)], {"CUGRAPH_WS_ACCELERATORS": "none"}),
 }
 

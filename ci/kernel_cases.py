@@ -47,6 +47,7 @@ from cugraph_ws.backends.cuda.loops import (
     betweenness,
     folds,
     jumps,
+    layout,
     rayleigh_ritz,
     similarity,
     triangles,
@@ -260,6 +261,7 @@ def _loops() -> list[Case]:
         cases.append(("", _loop(_sources(ws.SSSP), plain)))
     cases.append(("", partial(_resume_components, graph)))
     cases.append(("", _jumps))
+    cases.append(("", _moves))
     cases.append(("", _hub))
     cases.append(("", _combined))
     cases.append(("", _improved))
@@ -353,6 +355,14 @@ def _jumps() -> None:
     places = np.array([2, 0, 2])
     for kind, values in (("least", places), ("sum", places), ("sum", places / 4.0)):
         jumps.fold(kind, values, places, 3)
+
+
+def _moves() -> None:
+    """Move the vertices of a path, and group them; indices of coarser levels are wide."""
+    for kind in (np.int32, np.int64):
+        rows = np.array([0, 1, 3, 4]), np.array([1, 0, 2, 1], kind), np.ones(4, np.int64)
+        layout.coarser(rows, np.ones(3))
+        layout.relax(rows, np.ones(3), (np.arange(3.0), np.zeros(3)), 0.5, 1)
 
 
 def _hub() -> None:

@@ -35,7 +35,7 @@ from cugraph_ws.backends.cuda import (
     rows,
 )
 from cugraph_ws.backends.cuda.listed_programs import listing_of
-from cugraph_ws.backends.cuda.loops import betweenness, folds, similarity, triangles
+from cugraph_ws.backends.cuda.loops import betweenness, folds, layout, similarity, triangles
 from cugraph_ws.cli import warm_up
 from cugraph_ws.runtime.compile_ahead import LIST, MAKING
 from cugraph_ws.runtime.device import installed
@@ -57,6 +57,7 @@ LARGE: dict[Any, dict[str, Any]] = {
     folds: {"SHORT": 2, "PIECE": 4},
     frontier: {"LEAST_LARGE": 0},
     layouts: {"LEAST_ARCS": 0, "COST": 0.5, "GAINS": ((1.0, 0.1),)},
+    layout: {"FEW": 8},
     louvain: {"ON_HOST": 0, "ONE_BY_ONE": 0},
     planner: {"LEAST_HEAVY": 0},
     predecessors: {

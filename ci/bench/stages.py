@@ -39,6 +39,7 @@ BENCHES = (  # each in a separate child, so that each stays below the limit
     "bench-draws",
     "bench-expressions",
     "bench-host-arcs",
+    "bench-layouts",
     "bench-searches:RM22,KR24",
     "bench-searches:RM33V335E",
     "bench-searches:road-like",

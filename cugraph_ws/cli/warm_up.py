@@ -146,6 +146,8 @@ def arguments_of(name: str, graph: Any) -> dict[str, Any]:
     -------
     dict
     """
+    if name == "layout":
+        return {"iterations": 2}
     declared = ALGORITHMS[name]
     ids = list(range(VERTICES))
     arguments = declared.arguments(ids)
@@ -161,7 +163,7 @@ def arguments_of(name: str, graph: Any) -> dict[str, Any]:
     return {**arguments, **instead}
 
 
-CALLS = tuple(sorted(ALGORITHMS))
+CALLS = tuple(sorted((*ALGORITHMS, "layout")))
 SPANNING = {
     "maximum_spanning_forest",
     "minimum_spanning_forest",

@@ -8,118 +8,96 @@ weights keep the scale the same on all levels.  Components are placed side by si
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from cugraph_ws.backends import loops
 from cugraph_ws.kernels.cpu import layout as kernels
+from cugraph_ws.runtime.arrays import array_module, as_host
 from cugraph_ws.runtime.looks import look
-from cugraph_ws.runtime.threads import cut_evenly, number_of_tasks, parallel
 
 __all__ = ["positions"]
 
 Array = npt.NDArray[Any]
-Rows = tuple[Array, Array, Array]  # offsets, indices, weights
 
 COARSEST = 24  # vertices of a graph that is not contracted further
 STALLED = 0.8  # share of groups above which contracting does not pay
-SMALL = 384  # vertices of a graph whose forces are computed for all pairs
 FIRST_MOVES = 6  # times the moves of the finest graph, for the coarsest
 MARGIN = 0.8  # between components, in lengths of the mean edge
-TASK = 2048  # vertices whose forces a thread computes at a time, at least
 
 
 def positions(
-    offsets: Array, indices: Array, iterations: int, seed: int, weights: Array | None = None
-) -> Array:
+    offsets: Any, indices: Any, iterations: int, seed: int, weights: Any = None, *, on_device: bool = False
+) -> Array:  # fmt: skip
     """Return the position of each vertex.
 
     Parameters
     ----------
-    offsets : ndarray of int64, shape (n + 1,)
-    indices : ndarray of int, shape (arcs,)
+    offsets : array of int64, shape (n + 1,)
+    indices : array of int, shape (arcs,)
         Rows of distinct neighbours: symmetric, without the vertex itself.
     iterations : int
         Moves of every level but the coarsest.
     seed : int
-    weights : ndarray of float64, shape (arcs,), optional
-        How strongly the ends of an edge attract each other; 1 by default.
+    weights : array of float64, shape (arcs,), optional
+        How strongly the ends of an edge attract each other; 1 by default, and in the mean.
+    on_device : bool
+        Whether the arrays are on the GPU.
 
     Returns
     -------
     ndarray of float64, shape (n, 2)
     """
-    size = len(offsets) - 1
-    pulls = np.ones(len(indices)) if weights is None else weights
-    label, order = np.full(size, -1, np.int64), np.empty(size, np.int64)
-    components = kernels.list_components(offsets, indices, label, order)
-    starts = np.concatenate([[0], np.cumsum(np.bincount(label, minlength=components))])
-    place = np.empty(size, np.int64)
-    place[order] = np.arange(size)
+    parts = loops("layout", on_device=on_device).Components(offsets, indices, weights)
     random = np.random.default_rng(seed)
-    laid = np.zeros((size, 2))  # in the order of `order`
-    for lo, hi in zip(starts[:-1].tolist(), starts[1:].tolist(), strict=True):
+    laid = np.zeros((len(offsets) - 1, 2))  # in the order of the components
+    for lo, hi in pairwise(parts.starts.tolist()):
         look()
         if hi - lo == 2:
             laid[lo, 0] = 1.0
         elif hi - lo > 2:
-            rows = kernels.component_rows((offsets, indices, pulls), order, place, lo, hi)
-            laid[lo:hi] = _upright(_connected(rows, iterations, random))
+            rows, unit = parts.rows(lo, hi)
+            masses = array_module(unit is not None).ones(hi - lo)
+            x, y = map(as_host, _laid(rows, masses, iterations, random, unit))
+            laid[lo:hi] = _upright(np.stack([x, y], axis=1))
     if len(indices):
-        ends = place[np.repeat(np.arange(size), np.diff(offsets))], place[indices]
-        laid /= np.linalg.norm(laid[ends[0]] - laid[ends[1]], axis=1).mean()
-    if components > 1:
-        laid += np.repeat(_corners(laid, starts), np.diff(starts), axis=0)
-    return laid[place]
+        laid /= parts.mean_length(laid)
+    if len(parts.starts) > 2:
+        laid += np.repeat(_corners(laid, parts.starts), np.diff(parts.starts), axis=0)
+    placed = np.empty_like(laid)
+    placed[parts.order] = laid
+    return placed
 
 
-def _connected(rows: Rows, iterations: int, random: np.random.Generator) -> Array:
-    """Return the positions of a connected graph's vertices, by its levels."""
-    levels: list[tuple[Rows, Array]] = [(rows, np.ones(len(rows[0]) - 1))]
-    groups: list[Array] = []
-    while (size := len(levels[-1][1])) > COARSEST:
-        (offsets, indices, weights), masses = levels[-1]
-        group = np.full(size, -1, np.int64)
-        order = np.argsort(np.diff(offsets), kind="stable")
-        count = kernels.group_neighbours(offsets, indices, weights, masses, order, group)
-        if count > STALLED * size:
-            break
-        contracted = kernels.contract_rows(offsets, indices, weights, group, count)
-        levels.append((contracted, np.bincount(group, masses, count)))
-        groups.append(group)
-    rows, masses = levels.pop()
-    x, y = random.uniform(-1, 1, (2, len(masses))) * np.sqrt(len(rows[0]) * masses.mean())
-    _relax(rows, masses, x, y, np.sqrt(len(masses)) / 2, FIRST_MOVES * iterations)
-    while groups:
-        group = groups.pop()
-        spread = np.sqrt(masses)[group] / 2
-        rows, masses = levels.pop()
-        shifts = random.uniform(-1, 1, (2, len(masses))) * spread
-        x, y = x[group] + shifts[0], y[group] + shifts[1]
-        _relax(rows, masses, x, y, 0.5, iterations)
-    return np.stack([x, y], axis=1)
+def _laid(
+    rows: Any, masses: Any, iterations: int, random: np.random.Generator, unit: float | None = None
+) -> tuple[Any, Any]:
+    """Return x and y of a level's vertices, which begin where those of the coarser level ended.
 
-
-def _relax(rows: Rows, masses: Array, x: Array, y: Array, step: float, iterations: int) -> None:
-    """Move vertices, in place."""
-    size = len(x)
-    if size <= SMALL:
-        kernels.relax(rows, masses, x, y, step, iterations)
-        return
-    codes, force = np.empty(size, np.int64), (np.empty(size), np.empty(size))
-    ranges, cells = np.empty((2 * size, 3), np.int32), np.empty((2 * size, 4))
-    state = np.array([step, np.inf, 0.0])
-    cuts = cut_evenly(size, number_of_tasks(size, TASK, 16 * TASK))
-    for _ in range(iterations):
-        side = kernels.cell_codes(x, y, codes)
-        codes.sort()
-        order = codes & (2**31 - 1)
-        ordered = x[order], y[order], masses[order]
-        tree = ranges, cells, kernels.build_tree(codes, *ordered, side, ranges, cells)
-        shared = rows, (x, y), order, ordered, tree, force
-        parallel(kernels.forces, [(*shared, cut) for cut in cuts])
-        kernels.move(x, y, force, masses, state)
+    They are on a GPU if there is a `unit`, that of their weights.
+    """
+    size, on_device = len(masses), unit is not None
+    xp, backend = array_module(on_device), loops("layout", on_device=on_device)
+    first = size <= COARSEST
+    if not first:
+        group, coarse_rows, coarse_masses = backend.coarser(rows, masses)
+        first = len(coarse_masses) > STALLED * size
+    if first:
+        radius = np.sqrt((size + 1) * float(masses.mean()))
+        at = tuple(map(xp.asarray, random.uniform(-1, 1, (2, size)) * radius))
+        backend.relax(rows, masses, at, np.sqrt(size) / 2, FIRST_MOVES * iterations)
+        return at
+    at = _laid(coarse_rows, coarse_masses, iterations, random, unit)
+    spread = xp.take(xp.sqrt(coarse_masses) / 2, group)
+    shifts = map(xp.asarray, random.uniform(-1, 1, (2, size)))
+    at = tuple(
+        xp.take(part, group) + shift * spread for part, shift in zip(at, shifts, strict=True)
+    )
+    backend.relax(rows, masses, at, 0.5, iterations)
+    return at
 
 
 def _upright(laid: Array) -> Array:

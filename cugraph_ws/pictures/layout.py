@@ -8,9 +8,11 @@ import numpy as np
 
 from cugraph_ws.algorithms.options import Columns, Weight, refuse_great, refuse_negative
 from cugraph_ws.arguments import check_count
+from cugraph_ws.contract import choose_engine
 from cugraph_ws.errors import InputError
 from cugraph_ws.execution.dask_frames import is_on_cluster
 from cugraph_ws.execution.keywords import takes_names_of_others
+from cugraph_ws.execution.options import Engine
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
@@ -30,6 +32,7 @@ def layout(
     *,
     iterations: int = 50,
     seed: int = 0,
+    engine: Engine = "auto",
     source: Columns = "source",
     destination: Columns = "destination",
     weight: Weight = None,
@@ -39,8 +42,7 @@ def layout(
 
     Edges attract their ends and all vertices repel each other, on coarse graphs first.  The direction
     of edges does not matter, parallel edges count once, or with the sum of their weights, and components are
-    placed side by side.  It runs on
-    the CPU; the rows of a graph on a GPU are copied to the host.
+    placed side by side.  On a GPU the large levels are made and moved there.
 
     Parameters
     ----------
@@ -49,7 +51,10 @@ def layout(
     iterations : int
         Moves of all vertices, on each level of coarser graphs.
     seed : int
-        The same seed gives the same positions, bit by bit, with any number of threads.
+        The same seed gives the same positions, bit by bit, with any number of threads; on a GPU others than on a
+        CPU.
+    engine : {"auto", "cpu", "cuda", "python"}
+        Where forces are computed: by default on the GPU if the graph is there.  "python" is as "cpu".
     source, destination : str or list of str
         Id columns of an edge frame.
     weight : str, optional
@@ -67,6 +72,8 @@ def layout(
     ------
     InputError
         If the graph is on a cluster, the frame or an argument is invalid, or a weight is negative.
+    EngineError
+        If there is no GPU for `engine="cuda"`.
 
     References
     ----------
@@ -86,15 +93,17 @@ def layout(
         "layout", graph, source=source, destination=destination, weight=weight, directed=directed,
         weighted=True,
     )  # fmt: skip
+    engine = choose_engine(engine, opened)
     refuse_negative(opened)
     refuse_great(opened, 4.0 * opened.number_of_arcs)
-    rows = neighbour_rows(opened, opened.weight)
+    on_device = engine == "cuda"
+    rows = neighbour_rows(opened, opened.weight, on_device=on_device)
     if len(rows.offsets) - 1 > MOST:
         raise InputError(f"layout() takes at most {MOST:,} vertices; contract the graph first")
     weights = rows.values
     if weights is not None:
-        weights = weights / (weights.mean() or 1.0) if len(weights) else None
-    laid = positions(rows.offsets, rows.indices, iterations, seed, weights)
+        weights = weights / (float(weights.mean()) or 1.0) if len(weights) else None
+    laid = positions(rows.offsets, rows.indices, iterations, seed, weights, on_device=on_device)
     return opened.vertex_frame({"x": laid[:, 0].copy(), "y": laid[:, 1].copy()})
 
 
@@ -126,19 +135,23 @@ def graph_to_draw(function: str, graph: Any, **columns: Any) -> GraphView[Any]:
     return as_graph(graph, **columns)
 
 
-def neighbour_rows(graph: GraphView[Any], weight: str | None = None) -> NeighbourRows:
-    """Return the distinct neighbours of every vertex, on the host.
+def neighbour_rows(
+    graph: GraphView[Any], weight: str | None = None, *, on_device: bool = False
+) -> NeighbourRows:
+    """Return the distinct neighbours of every vertex, on the host or on the GPU.
 
     Parameters
     ----------
     graph : GraphView
     weight : str, optional
-        An edge column, of which the rows' values are the sums over parallel edges.
+        An edge column, of which the rows' values are the sums over parallel edges, as float64.
+    on_device : bool
 
     Returns
     -------
     NeighbourRows
     """
-    rows = neighbourhoods(graph, on_device=False, weight=weight).rows
-    values = None if weight is None else as_host(rows.values).astype(np.float64)
-    return NeighbourRows(as_host(rows.offsets), as_host(rows.indices), values)
+    rows = neighbourhoods(graph, on_device=on_device, weight=weight).rows
+    placed: Any = (lambda array: array) if on_device else as_host
+    values = None if weight is None else placed(rows.values).astype(np.float64)
+    return NeighbourRows(placed(rows.offsets), placed(rows.indices), values)

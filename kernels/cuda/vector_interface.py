@@ -12,9 +12,7 @@ from cugraph_ws.kernels.cpu.vector_interface import (
     MASKED,
     SILENT,
     change,
-    clear,
     empty_message,
-    fold,
     initial,
     is_active,
     keep,
@@ -28,19 +26,36 @@ __all__ = [
     "MEASURES",
     "SILENT",
     "change",
-    "clear",
     "empty_message",
     "fold",
+    "identity",
     "initial",
     "is_active",
     "keep",
     "put_terms",
+    "share",
     "starts",
     "update",
 ]
 
 GREATEST = False  # whether the residual is the greatest change, else their sum
 MEASURES = False  # whether there is a residual
+
+
+def identity() -> Any:
+    """Return what no message is folded to: for each part of a message, a tuple of this lane's elements."""
+    return ((0.0,),)
+
+
+def fold(
+    folded: Any, state: Any, constants: Any, source: Any, target: Any, edges: Any, arc: Any, values: Any
+) -> Any:  # fmt: skip
+    """Return what is folded, with the message along an arc, and whether there is one."""
+    return folded, True
+
+
+def share(gathered: Any, folded: Any) -> None:
+    """Store what this lane has folded where the functions of the vertex read it."""
 
 
 def put_terms(state: Any, constants: Any, vertex: Any, values: Any, terms: Any, owned: Any) -> None:

@@ -19,6 +19,7 @@ from cugraph_ws.kernels.cuda.primitives import (
     kernel,
     lane,
     load_once,
+    shuffle,
     shuffle_down,
     sync_warp,
     thread,
@@ -30,13 +31,14 @@ from cugraph_ws.kernels.cuda.vector_interface import (
     MEASURES,
     SILENT,
     change,
-    clear,
     empty_message,
     fold,
+    identity,
     initial,
     is_active,
     keep,
     put_terms,
+    share,
     starts,
     update,
 )
@@ -56,6 +58,18 @@ def change_of_lanes(size: Any) -> Any:
             size = above
         distance //= 2
     return size
+
+
+@inline
+def fold_arc(
+    folded: Any, hears: Any, state: Any, constants: Any, source: Any, vertex: Any, edges: Any, arc: Any, values: Any,
+    sends: Any,
+) -> Any:  # fmt: skip
+    """Return what is folded, with the message along an arc, and whether there was any message."""
+    if MASKED and sends[source] == 0:
+        return folded, hears
+    folded, received = fold(folded, state, constants, source, vertex, edges, arc, values)
+    return folded, hears or received
 
 
 @kernel
@@ -112,15 +126,45 @@ def gather_vectors(
     warps = threads() // 32
     for place in range(block() * warps + thread() // 32, owned, blocks() * warps):
         vertex = np.int64(place)
-        clear(gathered)
-        hears = SILENT
-        for at_arc in range(np.int64(offsets[vertex]), np.int64(offsets[vertex + 1])):
-            arc = np.int64(at_arc)
-            source = np.int64(load_once(indices, arc))
-            if (not MASKED or sends[source] != 0) and fold(
-                gathered, state, constants, source, vertex, edges, arc, values
-            ):
-                hears = True
+        folded, hears = identity(), SILENT
+        end = np.int64(offsets[vertex + 1])
+        for at_arc in range(np.int64(offsets[vertex]), end, 32):
+            first = np.int64(at_arc)
+            of_lane = np.int64(load_once(indices, min(first + lane(), end - 1)))
+            arcs = min(np.int64(32), end - first)
+            fours = arcs - arcs % 4
+            for at in range(
+                0, fours, 4
+            ):  # four at once, so that their rows are on the way together
+                arc, a, b = first + at, shuffle(FULL, of_lane, at), shuffle(FULL, of_lane, at + 1)
+                c, d = shuffle(FULL, of_lane, at + 2), shuffle(FULL, of_lane, at + 3)
+                folded, hears = fold_arc(
+                    folded, hears, state, constants, a, vertex, edges, arc, values, sends
+                )
+                folded, hears = fold_arc(
+                    folded, hears, state, constants, b, vertex, edges, arc + 1, values, sends
+                )
+                folded, hears = fold_arc(
+                    folded, hears, state, constants, c, vertex, edges, arc + 2, values, sends
+                )
+                folded, hears = fold_arc(
+                    folded, hears, state, constants, d, vertex, edges, arc + 3, values, sends
+                )
+            for at in range(fours, arcs):
+                source = shuffle(FULL, of_lane, at)
+                folded, hears = fold_arc(
+                    folded,
+                    hears,
+                    state,
+                    constants,
+                    source,
+                    vertex,
+                    edges,
+                    first + at,
+                    values,
+                    sends,
+                )
+        share(gathered, folded)
         sync_warp(FULL)
         if hears:
             update(fresh, state, constants, vertex, gathered, values)

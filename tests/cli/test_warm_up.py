@@ -72,7 +72,7 @@ def run(*words, **environment):
 
 
 def test_every_function_of_a_graph_is_there():
-    assert set(graph_functions()) - {"layout", "plot"} == set(CALLS)  # pictures have no command
+    assert set(graph_functions()) - {"plot"} == set(CALLS)
 
 
 def test_tasks_are_each_function_with_each_type_of_weights():

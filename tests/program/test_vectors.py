@@ -90,6 +90,39 @@ def test_zoo(program: Any) -> None:
     assert ws.check(program, opened, **given)
 
 
+def test_a_row_longer_than_a_warp() -> None:
+    sources = np.arange(
+        1, 72
+    )  # two whole turns of 32 lanes, a group of four arcs, and three arcs more
+    edges = pd.DataFrame({"source": sources, "destination": 0})
+    features = np.random.default_rng(3).random((72, WIDE))
+
+    @ws.vertex_program
+    class Sums:
+        x = ws.vector(ws.float32, WIDE)
+        features = ws.vertex_value(ws.vector(ws.float32, WIDE))
+        combine = sum
+        max_iter = 1
+
+        def init(own):
+            return own.features
+
+        def compute(src):
+            return src.x if np.max(src.x) > 0.95 else ws.no_message
+
+        def apply(old, gathered):
+            return gathered
+
+    by_cpu = ws.run(Sums, ws.Graph(edges), engine="cpu", features=features).frame
+    with emulated():
+        by_gpu = ws.run(Sums, ws.Graph(edges), engine="cuda", features=features).frame
+    pd.testing.assert_frame_equal(by_cpu, by_gpu)  # added in the same order
+    total = np.zeros(WIDE, np.float32)
+    for row in features[1:].astype(np.float32):
+        total += row if row.max() > 0.95 else 0
+    np.testing.assert_array_equal(by_gpu.filter(like="x_").to_numpy()[0], total)
+
+
 def test_several_emulated_gpus() -> None:
     with emulated():
         report = ws.check(Sketch, graph(), max_iter=1)

@@ -13,6 +13,7 @@ from bench.gpu.draws import draws
 from bench.gpu.expressions import expressions
 from bench.gpu.first_calls import first_calls
 from bench.gpu.host_arcs import host_arcs
+from bench.gpu.layouts import layouts
 from bench.gpu.supersteps import supersteps
 from bench.graphs import GENERATED, UNSEEN
 from bench.parts import Part, parser, read, sweep
@@ -26,6 +27,7 @@ PARTS = {
     "frames": Part(partial(works, "frames"), ("RM20", *LARGE)),
     "known": Part(partial(works, "known"), ("KR20", "KR22", "grid")),
     "draws": Part(draws, ("KR22",)), "expressions": Part(expressions, ("KR22",)), "host-arcs": Part(host_arcs, ("KR24",)),
+    "layouts": Part(layouts, ("social-77K", "web-325K", "cliques", "road-like")),
     "ranks": Part(partial(works, "ranks"), UNSEEN), "searches": Part(partial(works, "searches"), LARGE),
 }  # fmt: skip
 

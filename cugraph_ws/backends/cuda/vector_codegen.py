@@ -1,7 +1,7 @@
 """Generate the CUDA kernels of a program with vectors: the lanes of a warp share the elements of each vector.
 
-Numbers are computed by all lanes alike, and stored by the first.  A lane has every 32nd element, so what is gathered
-stays in the shared memory of its own elements, and only reductions and reads of one element cross lanes.
+Numbers are computed by all lanes alike, and stored by the first.  A lane has every 32nd element: it folds messages in
+registers, whose end result is put in shared memory, and only reductions and reads of one element cross lanes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from cugraph_ws.program.vector_codegen import (
     helpers_of,
     identity_of,
 )
-from cugraph_ws.program.vector_elements import ELEMENT, ELEMENTS, ElementLoops, at
+from cugraph_ws.program.vector_elements import ELEMENT, ELEMENTS, ElementLoops, Parts, at
 from cugraph_ws.program.vector_program import VectorProgram
 from cugraph_ws.runtime.device import Device, KernelModule
 
@@ -115,19 +115,58 @@ class _WarpWriter(VectorWriter):
         text, is_vector = super().read(array, index, kind, length)
         return (f"({text} != 0)" if kind == "bool" else text), is_vector
 
+    def folded(self, parts: Parts) -> Lines:
+        """Return what folds a message into this lane's elements of `gathered`, and says whether one was sent."""
+        if parts is None:
+            return ["return gathered, False"]
+        written: Lines = []
+        for place, (node, _) in enumerate(parts):
+            kind, fold = self.types.message[place], self.folds[place]
+            for turn in range(self.turns(place)):
+                old, value = f"gathered[{place}][{turn}]", ast.unparse(node)
+                new = f"np.{kind}({old} + np.{kind}({value}))"
+                written.append(f"{ELEMENT} = min(lane() + {32 * turn}, {self.widths[place] - 1})")
+                if fold != "sum":  # a NaN changes nothing
+                    sign = "<" if fold == "min" else ">"
+                    written.append(f"ws_m = np.{kind}({value})")
+                    new = f"ws_m if ws_m {sign} {old} else {old}"
+                written.append(f"folded_{place}_{turn} = {new}")
+        return [*written, f"return {self.of_lane('folded_{}_{}')}, True"]
+
+    def turns(self, place: int) -> int:
+        """Return how many elements of a part of a message a lane has, at most."""
+        return -(-self.widths[place] // 32)
+
+    def of_lane(self, entry: str) -> str:
+        """Write the elements of a lane: a tuple for each part of a message."""
+        parts = (
+            "".join(f"{entry.format(place, turn)}, " for turn in range(self.turns(place)))
+            for place in range(len(self.widths))
+        )
+        return f"({''.join(f'({part}), ' for part in parts)})"
+
     def buffers(self) -> str:
-        """Write what makes a buffer in shared memory for each warp of a block, and what clears a warp's."""
+        """Write what a lane folds into, and the shared memory of a block's warps for what they gather."""
         warps = warps_of(self.program, self.types)
         lines = ["@inline\ndef empty_message():"]
+        stored, nothing = [], []
         for place, (width, kind) in enumerate(zip(self.widths, self.types.message, strict=True)):
             lines.append(f"    part_{place} = shared({warps * width}, np.{kind})")
+            nothing.append(f"    part_{place} = np.{kind}({identity_of(self.folds[place], kind)})")
+            for turn in range(self.turns(place)):
+                stored += [
+                    f"    {ELEMENT} = lane() + {32 * turn}",
+                    f"    if {ELEMENT} < {width}:",
+                    f"        {self.slot(place)} = folded[{place}][{turn}]",
+                ]
         parts = "".join(f"part_{place}, " for place in range(len(self.widths)))
-        lines += [f"    return ({parts})", "@inline\ndef clear(gathered):"]
-        for place, kind in enumerate(self.types.message):
-            identity = f"np.{kind}({identity_of(self.folds[place], kind)})"
-            stored = self.over(self.types.vectors[place], [f"{self.slot(place)} = {identity}"])
-            lines += [f"    {line}" for line in stored]
-        return "\n".join(lines)
+        lines += [f"    return ({parts})", "@inline\ndef identity():", *nothing]
+        lines += [
+            f"    return {self.of_lane('part_{}')}",
+            "@inline\ndef share(gathered, folded):",
+            *stored,
+        ]
+        return "\n".join([*lines, "    return"])
 
     def terms(self) -> str:
         """Write what stores a vertex's terms of the aggregates."""
