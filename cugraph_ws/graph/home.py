@@ -6,55 +6,18 @@ in the order of numbers over all ranks.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import partial
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from cugraph_ws.frames.base import Masked, VertexNumbers
 from cugraph_ws.graph.owners import Owners
-from cugraph_ws.runtime.arrays import as_host
 from cugraph_ws.runtime.communicator import Communicator
 
-__all__ = ["packed_column", "to_owners", "to_ranges"]
+__all__ = ["to_owners", "to_ranges"]
 
 Array = npt.NDArray[Any]
-
-
-class PackedColumn(NamedTuple):
-    """A result column as arrays by row, and the function that makes a column of such arrays."""
-
-    arrays: list[Array]
-    unpack: Callable[..., Any]
-
-
-def packed_column(comm: Communicator, column: Any) -> PackedColumn:
-    """Return a result column as arrays that can be sent; collective.
-
-    Parameters
-    ----------
-    comm : Communicator
-    column : array, VertexNumbers, Masked or list of str
-
-    Returns
-    -------
-    PackedColumn
-    """
-    if isinstance(column, VertexNumbers):
-        # Those of another rank's vertices need not be known here
-        unpack = partial(VertexNumbers, nullable=column.nullable)
-        return PackedColumn([as_host(column.numbers)], unpack)
-    if isinstance(column, Masked):
-        return PackedColumn([as_host(column.values), as_host(column.valid)], Masked)
-    if isinstance(column, list):
-        names = sorted({name for shown in comm.allgather(sorted(set(column))) for name in shown})
-        code_of = {name: code for code, name in enumerate(names)}
-        codes = np.array([code_of[name] for name in column], np.int64)
-        return PackedColumn([codes], lambda received: [names[code] for code in received])
-    return PackedColumn([as_host(column)], lambda received: received)
 
 
 def to_ranges(

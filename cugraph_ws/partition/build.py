@@ -11,7 +11,6 @@ The adjacency over owned vertices and ghosts is then built like that of a whole 
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, get_args
@@ -34,35 +33,29 @@ from cugraph_ws.graph.edges import (
 )
 from cugraph_ws.graph.estimates import estimate_memory
 from cugraph_ws.graph.footprints import MemoryEstimate, check_memory
-from cugraph_ws.graph.owners import ListedOwners, Owners
 from cugraph_ws.graph.self_loops import refuse_loops
 from cugraph_ws.graph.vertices import id_columns
 from cugraph_ws.partition import id_encoding
 from cugraph_ws.partition.id_encoding import agree_on_type
 from cugraph_ws.partition.numbering import number_partitioned_rows
-from cugraph_ws.partition.owner_choice import fewer_ghosts, owner_of_groups
+from cugraph_ws.partition.owner_choice import chosen_owners, relative_work
 from cugraph_ws.partition.partitioned_frame import (
     OpenedPartition,
     OpenedPartitions,
     Partitions,
     are_on_gpus,
 )
-from cugraph_ws.partition.range_offsets import balanced_cuts, check_weights
 from cugraph_ws.partition.shard import ShardGraph
 from cugraph_ws.partition.shuffle import Shuffle
 from cugraph_ws.partition.vertices import ShardVertices
 from cugraph_ws.runtime.arrays import array_module
 from cugraph_ws.runtime.communicator import Communicator, attempt, in_order, total
 from cugraph_ws.runtime.dispatch import provider
-from cugraph_ws.runtime.memory import available_memory, format_bytes
+from cugraph_ws.runtime.memory import format_bytes
 
 __all__ = ["build_shard"]
 
-LOG = logging.getLogger("cugraph_ws")
-
 Array = npt.NDArray[Any]
-
-ROOM_OF_ARC = 160  # bytes on the rank that chooses owners by all arcs
 
 
 def build_shard(
@@ -112,7 +105,7 @@ def build_shard(
         If a rank's shard would not fit in its memory; raised on all ranks.
     """
     check_choice("self_loops", self_loops, get_args(Loops))
-    weights = _weights(cut, comm.size)
+    weights = relative_work(cut, comm.size)
     names, carried = named_columns(source, destination, weight, attributes)
     check_duplicates(duplicates, carried)
     own_partitions = Partitions(
@@ -152,7 +145,7 @@ def build_shard(
             _refuse_loops(comm, numbered_vertices, ends, parts)
     shuffle = _shuffle(parts, ends, loops=self_loops == "keep", directed=directed)
     del parts, extra
-    owners = _owners(comm, cut, numbered_vertices, shuffle)
+    owners = chosen_owners(comm, cut, numbered_vertices, shuffle)
     arcs, owned = shuffle.aim(comm, owners), owners.owned
     attempt(comm, lambda: _check_room(comm, expect(number_of_edges=arcs, number_of_vertices=owned)))
     numbered_vertices.move(owners)
@@ -219,56 +212,6 @@ def _shuffle(
     """Return the shuffle of this rank's arcs."""
     places = [part.place[0] for part in parts.own]
     return Shuffle(ends[0], ends[1], _first_rows(parts), places, loops, directed)
-
-
-def _weights(cut: str | Sequence[float], ranks: int) -> Sequence[float] | None:
-    """Return the relative work of the ranks' ranges, None if it is equal, or refuse it."""
-    weights = None if isinstance(cut, str) else cut
-    check_weights(weights, ranks)
-    return weights
-
-
-def _owners(
-    comm: Communicator, cut: str | Sequence[float], vertices: ShardVertices, shuffle: Shuffle
-) -> Owners:
-    """Return which vertices each rank owns; collective."""
-    cuts = balanced_cuts(comm, vertices.size, shuffle.targets(), _weights(cut, comm.size))
-    owner: Array | None = None
-    if comm.size > 1 and isinstance(cut, str) and cut != "ranges":
-        work = shuffle.work(comm, vertices.size)
-        if cut == "arcs":
-            owner = _by_arcs(comm, work, shuffle, cuts)
-        else:
-            owner = owner_of_groups(vertices.groups_of(cut, "cut"), work, comm.size)
-    return Owners(cuts, comm.rank) if owner is None else ListedOwners(owner, cuts, comm.rank)
-
-
-def _by_arcs(comm: Communicator, work: Array, shuffle: Shuffle, cuts: Array) -> Array | None:
-    """Return the owners that rank 0 chooses of all arcs, if they fit in its memory; collective."""
-    sources, destinations = shuffle.arcs()
-    room = available_memory() if comm.room is None else comm.room
-    fits = comm.allgather(room)[0] >= ROOM_OF_ARC * total(comm, len(sources))
-    if not fits:
-        LOG.info(
-            "cut='arcs': vertices are divided by ranges of ids, since the arcs do not fit on one worker"
-        )
-        return None
-    nothing = [np.empty(0, sources.dtype)] * 2
-    to_first = [[sources, destinations], *[nothing] * (comm.size - 1)]
-    received = comm.alltoall(to_first)
-
-    def choose() -> Array | None:
-        if comm.rank:
-            return None
-        all_sources, all_destinations = map(np.concatenate, zip(*received, strict=True))
-        return fewer_ghosts(all_sources, all_destinations, work, cuts)
-
-    owner = attempt(comm, choose)
-    chosen = np.empty(0, np.int64) if owner is None else owner
-    shown = chosen.astype(np.min_scalar_type(comm.size))
-    boxes = [[shown if comm.rank == 0 else shown[:0]]] * comm.size
-    (of_all,) = comm.alltoall(boxes)[0]
-    return of_all if len(of_all) else None
 
 
 def _number(

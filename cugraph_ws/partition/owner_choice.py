@@ -7,16 +7,23 @@ the cut are moved while the clusters are taken apart again.
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from cugraph_ws.graph.owners import ListedOwners, Owners
 from cugraph_ws.kernels.cpu.partition import breadth_first_order, lower_ghosts, propagate
+from cugraph_ws.partition.range_offsets import balanced_cuts, check_weights
+from cugraph_ws.partition.shuffle import Shuffle
+from cugraph_ws.partition.vertices import ShardVertices
+from cugraph_ws.runtime.communicator import Communicator, attempt, total
 from cugraph_ws.runtime.looks import look
+from cugraph_ws.runtime.memory import available_memory
 
-__all__ = ["fewer_ghosts", "ghosts_of", "owner_of_groups"]
+__all__ = ["chosen_owners", "fewer_ghosts", "ghosts_of", "owner_of_groups", "relative_work"]
 
 LOG = logging.getLogger("cugraph_ws")
 
@@ -28,6 +35,7 @@ WORTH = 0.5  # ghosts over those of ranges, above which ranges are kept
 ENOUGH = 0.05  # ghosts over those of ranges, below which no further attempt is made
 COARSE = 60  # clusters of the coarsest graph for each part
 CLUSTERS = (5, 20, 40)  # clusters that a part has at least; each is tried
+ROOM_OF_ARC = 160  # bytes on the rank that chooses owners by all arcs
 STARTS = 4  # breadth-first orders that are tried on the coarsest graph
 
 
@@ -181,8 +189,8 @@ def _improve(rows: _Rows, work: Numbers, owner: Numbers, parts: int, limit: int)
 def _first_cuts(rows: _Rows, work: Numbers, parts: int, limit: int) -> list[Numbers]:
     """Cut a small graph along breadth-first orders; return the distinct cuts."""
     size, cuts = len(work), {}
-    for attempt in range(STARTS):
-        start, order = attempt * size // STARTS, np.empty(size, np.int64)
+    for number in range(STARTS):
+        start, order = number * size // STARTS, np.empty(size, np.int64)
         for _ in range(2):  # the second search begins where the first one ends
             reached = np.zeros(size, np.bool_)
             count = breadth_first_order(rows.offsets, rows.indices, start, order, reached)
@@ -215,3 +223,53 @@ def owner_of_groups(codes: Numbers, work: Numbers, parts: int) -> Numbers:
         part_of[group] = part = int(sums.argmin())
         sums[part] += works[group]
     return part_of[codes]
+
+
+def relative_work(cut: str | Sequence[float], ranks: int) -> Sequence[float] | None:
+    """Return the relative work of the ranks' ranges, None if it is equal, or refuse it."""
+    weights = None if isinstance(cut, str) else cut
+    check_weights(weights, ranks)
+    return weights
+
+
+def chosen_owners(
+    comm: Communicator, cut: str | Sequence[float], vertices: ShardVertices, shuffle: Shuffle
+) -> Owners:
+    """Return which vertices each rank owns; collective."""
+    cuts = balanced_cuts(comm, vertices.size, shuffle.targets(), relative_work(cut, comm.size))
+    owner: Array | None = None
+    if comm.size > 1 and isinstance(cut, str) and cut != "ranges":
+        work = shuffle.work(comm, vertices.size)
+        if cut == "arcs":
+            owner = _by_arcs(comm, work, shuffle, cuts)
+        else:
+            owner = owner_of_groups(vertices.groups_of(cut, "cut"), work, comm.size)
+    return Owners(cuts, comm.rank) if owner is None else ListedOwners(owner, cuts, comm.rank)
+
+
+def _by_arcs(comm: Communicator, work: Array, shuffle: Shuffle, cuts: Array) -> Array | None:
+    """Return the owners that rank 0 chooses of all arcs, if they fit in its memory; collective."""
+    sources, destinations = shuffle.arcs()
+    room = available_memory() if comm.room is None else comm.room
+    fits = comm.allgather(room)[0] >= ROOM_OF_ARC * total(comm, len(sources))
+    if not fits:
+        LOG.info(
+            "cut='arcs': vertices are divided by ranges of ids, since the arcs do not fit on one worker"
+        )
+        return None
+    nothing = [np.empty(0, sources.dtype)] * 2
+    to_first = [[sources, destinations], *[nothing] * (comm.size - 1)]
+    received = comm.alltoall(to_first)
+
+    def choose() -> Array | None:
+        if comm.rank:
+            return None
+        all_sources, all_destinations = map(np.concatenate, zip(*received, strict=True))
+        return fewer_ghosts(all_sources, all_destinations, work, cuts)
+
+    owner = attempt(comm, choose)
+    chosen = np.empty(0, np.int64) if owner is None else owner
+    shown = chosen.astype(np.min_scalar_type(comm.size))
+    buffers = [[shown if comm.rank == 0 else shown[:0]]] * comm.size
+    (of_all,) = comm.alltoall(buffers)[0]
+    return of_all if len(of_all) else None

@@ -8,27 +8,24 @@ numbers of owned vertices and ghosts together.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from cugraph_ws.frames.base import FrameKind, Masked, VertexNumbers
+from cugraph_ws.frames.base import FrameKind
 from cugraph_ws.graph.adjacency import Adjacency, EdgeList
 from cugraph_ws.graph.arcs import Arcs, Order
 from cugraph_ws.graph.duplicates import Merge, Policy
 from cugraph_ws.graph.edges import Duplicates
-from cugraph_ws.graph.framed import ResultColumn
-from cugraph_ws.graph.home import packed_column, to_ranges
 from cugraph_ws.graph.numbering import number_integers
 from cugraph_ws.graph.owners import Owners
-from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.halo import Halo
 from cugraph_ws.partition.neighbourhoods import flattened
 from cugraph_ws.partition.part import Part, find_places, in_ascending_order
 from cugraph_ws.partition.partitioned_frame import OpenedPartitions, Partitions
+from cugraph_ws.partition.range_frames import RangeFrames
 from cugraph_ws.runtime.arrays import as_host
 from cugraph_ws.runtime.communicator import Communicator, attempt, total
 from cugraph_ws.runtime.dispatch import provider
@@ -43,7 +40,7 @@ Array = npt.NDArray[Any]
 CHUNK = 1 << 20  # arcs whose destinations are renumbered at a time
 
 
-class ShardGraph(GraphView[Any]):
+class ShardGraph(RangeFrames):
     """One rank's shard of a graph; `GraphView` describes the interface.
 
     All ranks must call the collective methods and properties, in the same order.
@@ -395,12 +392,8 @@ class ShardGraph(GraphView[Any]):
 
     def _with_arcs(self, arcs: Any, edges: int) -> Self:
         shard = super()._with_arcs(arcs, edges)
-        same = (
-            "positions",
-            "boundaries",
-            "position_of_rank",
-            "rank_of_position",
-        )  # ghosts stay, with or without arcs
+        # Ghosts stay, with or without arcs
+        same = ("positions", "boundaries", "position_of_rank", "rank_of_position")
         shard.kept = {name: self.kept[name] for name in same if name in self.kept}
         shard._orders = {}
         shard._all_arcs = total(self.comm, arcs.number_of_arcs)
@@ -415,61 +408,6 @@ class ShardGraph(GraphView[Any]):
 
     def _own_ids(self) -> Mapping[str, Any]:
         return dict(self._vertices.own_columns(self.owners))
-
-    def vertex_frame(self, columns: Mapping[str, ResultColumn]) -> Any:
-        """Return a frame of the vertices of this rank's range; collective; see `Framed.vertex_frame`."""
-        return super().vertex_frame(self._in_ranges(self.owners.numbers, columns)[1])
-
-    def frame_of(self, vertices: VertexNumbers, columns: Mapping[str, ResultColumn]) -> Any:
-        """Return a frame of some vertices of this rank's range; collective; see `Framed.frame_of`."""
-        numbers, moved = self._in_ranges(lambda: vertices.numbers, columns)
-        return super().frame_of(replace(vertices, numbers=numbers()), moved)
-
-    def frame_of_edges(
-        self, sources: Any, destinations: Any, values: Mapping[str, ResultColumn]
-    ) -> Any:
-        """Return a frame of edges into this rank's range; collective; see `Framed.frame_of_edges`."""
-        if self.owners.in_ranges:
-            return super().frame_of_edges(sources, destinations, values)
-        # Edge columns may have any name, but none is a position
-        columns = {(0, "sources"): sources, **{(1, name): array for name, array in values.items()}}
-        ends, moved = self._in_ranges(lambda: destinations, columns)
-        sources = moved.pop((0, "sources"))
-        return super().frame_of_edges(
-            sources, ends(), {name: array for (_, name), array in moved.items()}
-        )
-
-    def frame_of_rows(
-        self, columns: Mapping[str, ResultColumn], rows_by: tuple[str, bool] | None
-    ) -> Any:
-        """Return a frame of the rows of this rank's range; collective; see `Framed.frame_of_rows`."""
-        if rows_by is None or self.owners.in_ranges or not columns:
-            return self.frame_like(columns)
-        name, repeated = rows_by
-        length = len(as_host(columns[name].numbers))
-        turns = np.arange(length) // max(1, self.owned) if repeated else np.zeros(length, np.int64)
-        _, moved = self._in_ranges(lambda: columns[name].numbers, {**columns, ("turn",): turns})
-        order = np.argsort(moved.pop(("turn",)), kind="stable")
-        return self.frame_like({name: _taken(column, order) for name, column in moved.items()})
-
-    def _in_ranges(
-        self, numbers: Callable[[], Any], columns: Mapping[Any, ResultColumn]
-    ) -> tuple[Callable[[], Any], dict[Any, ResultColumn]]:
-        """Send rows of vertices, in the order of numbers, to the ranks of their ranges; collective.
-
-        Unless owners are ranges: then nothing is sent, nor are the numbers computed.
-        """
-        if self.owners.in_ranges:
-            return numbers, dict(columns)
-        packed = [packed_column(self.comm, column) for column in columns.values()]
-        arrays = [array for column in packed for array in column.arrays]
-        keys = np.asarray(as_host(numbers()))
-        moved_keys, received = to_ranges(self.comm, self.owners, keys, *arrays)
-        moved = {}
-        for name, column in zip(columns, packed, strict=True):
-            taken = [received.pop(0) for _ in column.arrays]
-            moved[name] = column.unpack(*taken)
-        return lambda: moved_keys, moved
 
     def _places_here(self, numbers: Any) -> Any:
         places = self.place(numbers)
@@ -506,12 +444,3 @@ class ShardGraph(GraphView[Any]):
         sources, destinations, values = self._host().listed(self._carried, keep, by_rank)
         numbers = self.positions[places]
         return numbers[sources], numbers[destinations], values
-
-
-def _taken(column: ResultColumn, order: Array) -> ResultColumn:
-    """Return a result column of host arrays in another order."""
-    if isinstance(column, VertexNumbers):
-        return replace(column, numbers=column.numbers[order])
-    if isinstance(column, Masked):
-        return Masked(column.values[order], column.valid[order])
-    return column[order]

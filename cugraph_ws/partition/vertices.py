@@ -96,10 +96,9 @@ class ShardVertices(Vertices):
         steps = [(place, partial(numbered_values, column)) for place, column in columns]
         values: list[str] = []
         for indices, distinct in in_order(self._comm, steps):
-            names = [str(value) for value in distinct.to_pylist()]
-            values += [names[index] for index in indices.to_pylist()]
-        shown_values = self._comm.allgather(sorted(set(values)))
-        code_of = {value: code for code, value in enumerate(sorted({*chain(*shown_values)}))}
+            values += map(str, distinct.take(indices).to_pylist())
+        everyone = {*chain(*self._comm.allgather(sorted(set(values))))}
+        code_of = {value: code for code, value in enumerate(sorted(everyone))}
         codes = np.array([code_of[value] for value in values], np.int64)
         received = self._comm.alltoall([[rows, codes]] * self._comm.size)
         all_rows, all_codes = map(np.concatenate, zip(*received, strict=True))

@@ -309,7 +309,8 @@ def test_weights_that_are_refused(weights):
 def test_weights_move_cuts():
     frame = some_edges(400, 80)
     even, uneven = (
-        build(2, deal(cut(frame, 4), 2), cut=weights, work=described) for weights in (None, [3, 1])
+        build(2, deal(cut(frame, 4), 2), cut=weights or "ranges", work=described)
+        for weights in (None, [3, 1])
     )
     assert_same(Graph(frame), uneven)
     assert uneven[0]["owned"] > 1.3 * even[0]["owned"]
