@@ -19,6 +19,7 @@ from cugraph_ws.backends.cuda.rows import VertexOrder
 from cugraph_ws.dask.nccl import NcclCommunicator
 from cugraph_ws.errors import WorkerLostError
 from cugraph_ws.graph.graph import Graph
+from cugraph_ws.graph.owners import Owners
 from cugraph_ws.kernels.accelerators.linked.layout import BOX_WORDS
 from cugraph_ws.partition.cut import shard_of
 from cugraph_ws.partition.ghosts import order_ghosts
@@ -291,4 +292,4 @@ def share(graph: Graph, comm: ThreadCommunicator, cuts: Any = None) -> ShardGrap
     n = graph.number_of_vertices
     if cuts is None:
         cuts = [n * rank // comm.size for rank in range(comm.size + 1)]
-    return shard_of(graph, comm, np.asarray(cuts, np.int64))
+    return shard_of(graph, comm, Owners(np.asarray(cuts, np.int64), comm.rank))

@@ -83,7 +83,7 @@ def described(shard: Any) -> dict[str, Any]:
     csc, csr = shard.csc, shard.csr
     positions = shard.positions
     return {
-        "cuts": shard.cuts.tolist(),
+        "cuts": shard.owners.cuts.tolist(),
         "rows": [
             positions[csc.indices[a:b]].tolist()
             for a, b in zip(csc.offsets, csc.offsets[1:], strict=False)
@@ -154,7 +154,7 @@ def assert_same(graph: Graph, told: list[dict[str, Any]]) -> None:
 
 def check(frame: Any, *arguments: Any, size: int = 3, seed: int = 0, **options: Any) -> Graph:
     """Build a graph alone and together, and compare."""
-    whole = {name: option for name, option in options.items() if name not in ("meta", "weights")}
+    whole = {name: option for name, option in options.items() if name not in ("meta", "cut")}
     graph = Graph(frame, *arguments, **whole)
     hands = deal(cut(frame, 4, seed), size, seed)
     assert_same(graph, build(size, hands, *arguments, work=described, **options))

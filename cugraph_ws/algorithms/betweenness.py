@@ -440,9 +440,9 @@ class Betweenness(ArrayLoop):
         if self._endpoints or k == n or n <= 2:
             return {"betweenness_centrality": scores * (n / max(k, 1))}
         sources = self._all_sources
-        owned = (sources >= graph.low) & (sources < graph.low + graph.owned)
+        owned = graph.owners.holds(sources)
         is_source = xp.zeros(graph.owned, np.bool_)
-        is_source[xp.asarray(sources[owned] - graph.low)] = True
+        is_source[xp.asarray(graph.owners.places(sources[owned]))] = True
         # Of the n - 1 vertices where other paths through a vertex begin, k are sources; or k - 1, if
         # the vertex is a source itself.
         scores = scores * xp.where(is_source, (n - 1) / max(k - 1, 1), (n - 1) / max(k, 1))

@@ -141,7 +141,7 @@ def articulation_points(
     )
     refuse_checkpoints(options, "articulation_points has")
     part, _, cut, _ = Biconnectivity().found(opened, "articulation_points", options)
-    numbers = part.xp.flatnonzero(part.by_number(cut)) + part.low
+    numbers = part.owners.number_at(part.xp.flatnonzero(part.by_number(cut)))
     return opened.frame_of(VertexNumbers(numbers), {})
 
 

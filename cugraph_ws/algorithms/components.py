@@ -191,7 +191,7 @@ class WeaklyConnectedComponents(Loop):
         if self._found is not None:
             return self._found
         if self._to_link:
-            return part.xp.arange(part.low, part.low + part.owned, dtype=part.numbers.dtype)
+            return part.owners.numbers(part.xp, part.numbers.dtype)
         if part.numbers_are_positions:
             return trees
         least = self._forest.least(part) if part.whole else self._least

@@ -189,7 +189,7 @@ def _exact_sums(graph: GraphView, ways: list[bool]) -> Array:
         upper, lower = upper + part.by_number(halves)[:, 0], lower + part.by_number(halves)[:, 1]
     upper = upper + (lower >> 32)
     beyond = (upper < -(1 << 31)) | (upper >= 1 << 31)
-    first = graph.low + int(beyond.argmax()) if any_true(beyond) else None
+    first = int(graph.owners.number_at(int(beyond.argmax()))) if any_true(beyond) else None
     shown = [vertex for vertex in graph.comm.allgather(first) if vertex is not None]
     if shown:
         (vertex,) = graph.describe_vertices([min(shown)])

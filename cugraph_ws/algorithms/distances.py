@@ -387,7 +387,7 @@ class Diameter(ArrayLoop):
         part, halo = self.near.part, self.near.part.halo
         labels = part.xp.asarray(components.columns()["labels"].numbers).astype(np.int64)
         numbers, counts = halo.send_to_owners(labels, part.xp.ones_like(labels))
-        sizes = bin_sums(numbers - part.low, counts, part.owned).astype(np.int64)
+        sizes = bin_sums(part.owners.places(numbers), counts, part.owned).astype(np.int64)
         self._most = part.by_position(halo.fetch(sizes, labels) - 1)
         self._components = None
         return Step(

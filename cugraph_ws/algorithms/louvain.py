@@ -514,7 +514,7 @@ class Louvain(Loop):
         """Return the community of each owned vertex, and those of the levels if they are wanted."""
         last = self._found if self.converged else self._of_vertices(self._label)
         levels = self._levels(last) if self._hierarchy else [last]
-        owned = slice(self._part.low, self._part.low + self._part.owned)
+        owned = self._part.owners.numbers(self._part.xp)
         named = [_in_order(level)[owned] for level in levels]
         columns = {"partition": named[-1]}
         if self._hierarchy:

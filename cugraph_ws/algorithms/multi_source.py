@@ -105,6 +105,7 @@ class MultiSource(Loop):
     """
 
     by_vertex = False
+    rows_by = "vertex", True
     less_memory = "search from fewer starts at a time, or use a larger machine"
     max_iter: int | None = None  # of the run, in which a step is a batch of searches
     ends_within_steps = True
@@ -246,8 +247,8 @@ class MultiSource(Loop):
     def _arguments(self, number: int) -> dict[str, Any]:
         """Return the program's arguments, with the start as a mask by position if it is owned."""
         graph = self._graph
-        members, place = np.zeros(graph.length, np.bool_), number - graph.low
-        if 0 <= place < graph.owned:
+        members, place = np.zeros(graph.length, np.bool_), graph.owners.place(number)
+        if place >= 0:
             members[place] = True
         else:
             members[graph.owned :] = graph.positions[graph.owned :] == number
@@ -323,7 +324,7 @@ class MultiSource(Loop):
         distance, valid, predecessor = (self._found[field][done].ravel() for field in FIELDS)
         if not self._graph.whole:  # other ranks look up ids by int64 numbers
             predecessor = predecessor.astype(np.int64, copy=False)
-        vertices = xp.arange(part.low, part.low + part.owned)
+        vertices = part.owners.numbers(xp)
         return {
             "source": VertexNumbers(xp.repeat(xp.asarray(self._numbers[done]), part.owned)),
             "vertex": VertexNumbers(xp.tile(vertices, self._done)),

@@ -121,7 +121,7 @@ class Neighbourhood:
         positions : array of int64
         """
         graph = self.part.graph
-        owned_places = np.flatnonzero((numbers >= graph.low) & (numbers < graph.low + graph.owned))
+        owned_places = np.flatnonzero(graph.owners.holds(numbers))
         return owned_places, self.part.placed(self.xp.asarray(numbers[owned_places])).astype(
             np.int64
         )

@@ -211,6 +211,11 @@ class PersonalizedPageRank(ArrayLoop):
         return self._wide
 
     @property
+    def rows_by(self) -> tuple[str, bool] | None:
+        """The vertices, each with a row for each seed, unless only the highest are wanted."""
+        return None if self._wide or self._top is not None else ("vertex", True)
+
+    @property
     def vertices_given(self) -> dict[str, Any]:
         """Arguments that contain vertices, by name; they are looked up before the run."""
         return {"seeds": self._seeds}
@@ -310,7 +315,7 @@ class PersonalizedPageRank(ArrayLoop):
                 for place, ranks_of_seed in enumerate(self._found)
             }
         if self._top is None:
-            vertices = xp.arange(part.low, part.low + part.owned)
+            vertices = part.owners.numbers(xp)
             seeds = xp.repeat(xp.asarray(self._numbers[places]), part.owned)
             vertices = xp.tile(vertices, len(places))
             ranks = [self._found[place] for place in places]
@@ -371,7 +376,7 @@ class PersonalizedPageRank(ArrayLoop):
         if not len(places):
             return places, ranks
         order = xp.lexsort(xp.stack((places.astype(np.float64), -ranks)))[: self._top]
-        return places[order] + self.near.part.low, ranks[order]
+        return self.near.part.owners.number_at(places[order]), ranks[order]
 
     def _best(self, places: Array) -> tuple[Array, Array, Array]:
         """Return seeds, vertices and ranks of the highest vertices on all ranks, for this rank's seeds."""

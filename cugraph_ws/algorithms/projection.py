@@ -169,7 +169,7 @@ class Projection(Similarity):
         """Raise InputError for the first arc that any rank has within a side; collective."""
         edge = None
         if len(arcs):
-            ends = owners[arcs[:1]] + near.low, near.rows.indices[arcs[:1]]
+            ends = near.owners.number_at(owners[arcs[:1]]), near.rows.indices[arcs[:1]]
             edge = [int(as_host(end)[0]) for end in ends]
         inside = [edge for edge in near.halo.comm.allgather(edge) if edge is not None]
         if inside:
@@ -188,6 +188,8 @@ class Projection(Similarity):
     def inputs(self) -> dict[str, Any]:
         """Return what `Similarity` does, which vertices are joined, and what weights are."""
         return {**super().inputs(), "vertices": self._marks, "ratio": self._ratio}
+
+    rows_by = "source", False
 
     def columns(self) -> dict[str, Column]:
         """Return one row for each edge so far."""

@@ -132,5 +132,5 @@ def _reached(
     result = run_on(BFS, along, start=given, predecessors=False, **options)
     far: Any = result.require_convergence(name).arrays["distance"]
     places = as_host(far.valid & (far.values > 0))
-    own = graph.low + np.flatnonzero(places)
+    own = graph.owners.number_at(np.flatnonzero(places))
     return graph.frame_of_own(own, {"distance": far.values})

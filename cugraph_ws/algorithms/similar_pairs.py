@@ -136,7 +136,8 @@ class AllPairs:
             lengths = near.rows.degrees[self._rows.indices[arcs[0][0] : arcs[0][1]]]
             begin = arcs[0][0]
             arcs = [(begin + a, begin + b) for a, b in batches(lengths, self._entries)] or arcs
-        owner = near.low + low + xp.asarray(np.repeat(np.arange(high - low), np.diff(bounds)))
+        rows = xp.asarray(np.repeat(np.arange(low, high), np.diff(bounds)))
+        owner = near.owners.number_at(rows)
         parts: list[Array] = []
         for first, last in arcs:
             some = self._keys(first, last, owner[first - int(bounds[0]) : last - int(bounds[0])])

@@ -634,6 +634,11 @@ class Similarity(Loop):
             *(self._near.xp.concatenate(column) for column in zip(*self._kept, strict=True))
         )
 
+    @property
+    def rows_by(self) -> tuple[str, bool] | None:
+        """The first vertices, unless pairs are given, which have an order of their own."""
+        return (PAIR[0], False) if self._given is None or isinstance(self._given, str) else None
+
     def columns(self) -> dict[str, Column]:
         """Return one row for each pair that is computed; of all pairs those of whole pieces."""
         if self._all is None:

@@ -156,7 +156,7 @@ class StronglyConnectedComponents(ArrayLoop):
         """Return the label of each owned vertex; collective."""
         near, part = self.near, self.near.part
         root = part.by_number(self._root)
-        numbers = near.xp.arange(part.low, part.low + part.owned)
+        numbers = part.owners.numbers(near.xp)
         known = root >= 0
         if part.halo.alone:  # faster than a sort
             least = near.xp.full(part.owned, MOST)
@@ -170,7 +170,7 @@ class StronglyConnectedComponents(ArrayLoop):
         first = near.xp.ones(len(roots), np.bool_)
         first[1:] = roots[1:] != roots[:-1]
         least = near.xp.full(part.owned, NONE, np.int64)
-        least[roots[first] - part.low] = members[first]
+        least[part.owners.places(roots[first])] = members[first]
         labels = near.xp.full(part.owned, NONE, np.int64)
         labels[known] = part.halo.fetch(least, root[known])
         return {"labels": VertexNumbers(labels, nullable=not self.converged)}

@@ -82,9 +82,9 @@ def subgraph(
     opened.check_edge_names()
     refuse_call("subgraph", ROWS["marks of edges"], opened, on_device=opened.device_resident)
     numbers = np.unique(as_host(opened.numbers(vertices, "vertices")))
-    owned = numbers[(numbers >= opened.low) & (numbers < opened.low + opened.owned)]
+    owned = numbers[opened.owners.holds(numbers)]
     marks = np.zeros(opened.owned, np.bool_)
-    marks[owned - opened.low] = True
+    marks[opened.owners.places(owned)] = True
     return _edges_among(opened, marks, "subgraph")
 
 

@@ -125,7 +125,7 @@ def refuse_cycles(graph: GraphView, unleveled: Any) -> None:
     InputError
     """
     unleveled_of_ranks = graph.comm.allgather(
-        int(unleveled.argmax()) + graph.low if unleveled.any() else -1
+        int(graph.owners.number_at(int(unleveled.argmax()))) if unleveled.any() else -1
     )
     walk = [max(unleveled_of_ranks)]
     if walk[0] < 0:
@@ -155,8 +155,8 @@ def refuse_cycles(graph: GraphView, unleveled: Any) -> None:
 
 def _before(graph: GraphView, marks: Any, number: int) -> int:
     """Return the least in-neighbour of a vertex among those marked, or -1; collective."""
-    least, place = -1, number - graph.low
-    if 0 <= place < graph.owned:
+    least, place = -1, graph.owners.place(number)
+    if place >= 0:
         rows = graph.csc
         predecessors = rows.indices[rows.offsets[place] : rows.offsets[place + 1]]
         marked = graph.positions[predecessors[marks[predecessors]]]

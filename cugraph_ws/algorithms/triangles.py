@@ -182,10 +182,11 @@ class TriangleCount(Loop):
         oriented = self._oriented
         near, xp = oriented.near, oriented.xp
         end = min(self._done + self._together, self._steps)
-        if end - self._done == 1:
-            pivots = oriented.own[(self._done - near.low) % self._steps :: self._steps]
+        if end - self._done == 1 and near.owners.in_ranges:
+            low = near.owners.number_at(0)
+            pivots = oriented.own[(self._done - low) % self._steps :: self._steps]
         else:
-            turns = (near.low + xp.arange(near.owned)) % self._steps
+            turns = near.owners.numbers(xp) % self._steps
             pivots = oriented.own[(turns >= self._done) & (turns < end)]
         pivots = xp.sort(pivots)
         counts, read = xp.zeros(oriented.size, np.int64), 0
@@ -208,7 +209,7 @@ class TriangleCount(Loop):
         numbers, received_counts = near.halo.send_to_owners(oriented.known[places], counts[places])
         if not len(numbers):
             return own_counts
-        sums = bin_sums(numbers - near.low, received_counts, near.owned)
+        sums = bin_sums(near.owners.places(numbers), received_counts, near.owned)
         return own_counts + sums.astype(np.int64)
 
     def state(self) -> dict[str, npt.NDArray[Any]]:

@@ -300,6 +300,11 @@ class TrussNumber(Loop):
         self._left = xp.flatnonzero(self._truss == 0)
         self._all_left = 0 if state["ended"][0] else len(self._left)
 
+    @property
+    def rows_by(self) -> tuple[str, bool]:
+        """The destinations, whose owners have the edges."""
+        return self._graph.end_names[1], False
+
     def columns(self) -> dict[str, Column]:
         """Return the edges, the smaller vertex first, and their truss numbers; collective.
 

@@ -25,7 +25,7 @@ from distributed import Client, Future, wait
 from distributed.protocol.pickle import dumps, loads
 from distributed.scheduler import KilledWorker
 
-from cugraph_ws.arguments import check_choice, check_columns, shown
+from cugraph_ws.arguments import check_choice, check_columns, check_word, listed, shown
 from cugraph_ws.contract import WorkerRequests
 from cugraph_ws.dask.client import (
     ANSWER,
@@ -78,6 +78,7 @@ from cugraph_ws.graph.edges import (
 )
 from cugraph_ws.graph.graph import Balance, Spread, check_as_built
 from cugraph_ws.graph.methods import GraphMethods
+from cugraph_ws.graph.owners import CUTS
 from cugraph_ws.graph.report import GraphReport, warn_of_pairs
 from cugraph_ws.graph.vertices import id_columns
 from cugraph_ws.graph.view import edges_of, vertices_of
@@ -155,6 +156,8 @@ class ClusterGraph(GraphMethods[Any]):
         How the workers' GPUs exchange; see `Graph`.
     spread : {"auto", "one", "copies", "parts"}
         How many workers hold the graph; see `Graph`.
+    cut : {"ranges", "arcs"} or str
+        Which vertices go together; see `Graph`.
     once : bool
         Whether the graph is for one call.
     consume : bool
@@ -184,6 +187,7 @@ class ClusterGraph(GraphMethods[Any]):
         balance: Balance = "even",
         links: WantedLinks = "auto",
         spread: Spread = "auto",
+        cut: str = "ranges",
         once: bool = False,
     ) -> None:
         self._client = current_client() if client is None else client
@@ -205,6 +209,7 @@ class ClusterGraph(GraphMethods[Any]):
             "attributes": attributes,
             "duplicates": duplicates,
             "self_loops": self_loops,
+            "cut": cut,
         }
         self._check()
         self._build()
@@ -244,6 +249,11 @@ class ClusterGraph(GraphMethods[Any]):
         """Check options and the frames' columns before any worker starts."""
         options = self._options
         check_choice("self_loops", options["self_loops"], get_args(Loops))
+        check_word("cut", options["cut"])
+        if options["cut"] != "ranges" and self._balance != "even":
+            raise InputError(
+                f"cut={options['cut']!r} and balance={shown(self._balance)}: shares of work are for ranges of ids; leave out one of the two"
+            )
         source, destination, attributes = (
             options[name] for name in ("source", "destination", "attributes")
         )
@@ -255,10 +265,18 @@ class ClusterGraph(GraphMethods[Any]):
                 edges.column(name, argument)
         for name in carried:
             edges.column(name, "weight" if name == self.weight else "attributes")
+        named: list[str] = []
         if self._vertices is not None:
             partitioned = is_dask_frame(self._vertices)
             vertices = self._vertices._meta if partitioned else self._vertices
-            id_columns(open_frame(vertices, "vertices", on_device=True), names[0])
+            opened = open_frame(vertices, "vertices", on_device=True)
+            ids = id_columns(opened, names[0])
+            named = [name for name in opened.names if name not in ids]
+        if options["cut"] not in (*CUTS, *named):
+            raise InputError(
+                f"cut={options['cut']!r}: give 'ranges', 'arcs', or a column of vertices= besides the ids; there is "
+                f"{listed(named) if named else 'none'}"
+            )
 
     def _build(self) -> None:
         """Build the graph on the workers; if some are lost meanwhile, on the remaining ones."""
@@ -300,7 +318,7 @@ class ClusterGraph(GraphMethods[Any]):
     def _build_on(self, addresses: list[str], parts: list[Future[Any]]) -> None:
         """Build the graph on some workers from the partitions of its edge frame."""
         client, self._addresses = self._client, addresses
-        options = {**self._options, "weights": self._weights()}
+        options = {**self._options, "cut": self._weights() or self._options["cut"]}
         shares = self._placed(parts)
         meta, vertices = self._edges._meta, self._vertices
         theirs: list[list[Future[Any]]] | None = None

@@ -398,11 +398,10 @@ class _Run:
             self._checkpoints.save(facts)
 
     def _result(self) -> Result:
-        was_stopped = self._stopped in ("timeout", "callback", "interrupt")
         with without_looks():
             arrays: Mapping[str, Column]
             if (
-                was_stopped
+                self._stopped in ("timeout", "callback", "interrupt")
                 and self._loop.columns_take_long
                 and isinstance(self._graph, Graph)
                 and choose_engine(self._options.engine, self._graph) != "cuda"
@@ -419,6 +418,7 @@ class _Run:
                 stopped=self._stopped,
                 rows=self._trace,
                 by_vertex=self._loop.by_vertex,
+                rows_by=self._loop.rows_by,
                 synchronous=self._synchronous,
                 edge_arrays=self._loop.edges(),
                 profile=self._profile,

@@ -254,6 +254,11 @@ class EdgeLoop(Loop):
         self._done = sum(end <= finished for _, end in self._bounds)
         self._columns = [self._near.xp.asarray(state[name]).copy() for name in self.program.state]
 
+    @property
+    def rows_by(self) -> tuple[str, bool] | None:
+        """The first vertices, unless pairs are given, which have an order of their own."""
+        return (PAIR[0], False) if self._given is None else None
+
     def arrays(self) -> dict[str, Array]:
         """Return the numbers and values of the pairs that are computed."""
         some = slice(0, self._finished)

@@ -77,7 +77,11 @@ class Jumps:
             bad = (numbers < -1) | (numbers >= vertices)
             if own_error is None and any_true(bad):
                 at = int(bad.argmax())
-                own_error = [part.low + at, name, int(as_host(numbers[at : at + 1])[0])]
+                own_error = [
+                    int(part.owners.number_at(at)),
+                    name,
+                    int(as_host(numbers[at : at + 1])[0]),
+                ]
         shown = [error for error in part.halo.comm.allgather(own_error) if error is not None]
         if shown:
             vertex, name, number = min(shown)
@@ -104,5 +108,5 @@ class Jumps:
             numbers, places = part.xp.unique(numbers, return_inverse=True)
             values = self._loops.fold(fold, values, places, len(numbers))
         numbers, values = part.halo.send_to_owners(numbers, values)  # in vertex order
-        folded: Array = self._loops.fold(fold, values, numbers - part.low, part.owned)
+        folded: Array = self._loops.fold(fold, values, part.owners.places(numbers), part.owned)
         return folded

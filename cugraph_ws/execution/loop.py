@@ -137,6 +137,14 @@ class Loop(ABC):
         return True
 
     @property
+    def rows_by(self) -> tuple[str, bool] | None:
+        """The column with a vertex of the rank that has the row, and whether all of these are repeated.
+
+        Else rows ascend by it.  None if the result is by vertex, or its rows belong to no vertex.
+        """
+        return None
+
+    @property
     def reads_weights(self) -> bool:
         """Whether the result depends on the graph's weights, for the fingerprint of checkpoints."""
         return False
@@ -332,6 +340,7 @@ class Result(ReadableResult, Generic[FrameT]):
     stopped: Stopped
     rows: Trace = field(repr=False)
     by_vertex: bool = field(default=True, repr=False)
+    rows_by: tuple[str, bool] | None = field(default=None, repr=False)
     synchronous: bool = True
     edge_arrays: Mapping[str, Any] = field(default_factory=dict, repr=False)
     profile: Profile | None = field(default=None, repr=False)
@@ -358,7 +367,7 @@ class Result(ReadableResult, Generic[FrameT]):
         """The vertex frame, of the kind of the edge frame, sorted by vertex."""
         if self.by_vertex:
             return self.graph.vertex_frame(self.arrays)
-        return self.graph.frame_like(self.arrays)
+        return self.graph.frame_of_rows(self.arrays, self.rows_by)
 
     @property
     def trace(self) -> FrameT:

@@ -12,6 +12,7 @@ from cugraph_ws.execution.edge_loop import EdgeLoop
 from cugraph_ws.execution.loop import Column, Loop, Step
 from cugraph_ws.graph.footprints import Sizes
 from cugraph_ws.graph.graph import Graph
+from cugraph_ws.graph.vertices import PAIR
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.cut import shards_of
 from cugraph_ws.runtime.arrays import array_module, as_host, module_of
@@ -62,11 +63,14 @@ class PartitionedEdges(Loop):
         degrees = near.rows.degrees[: near.owned]
         bound, pairs = self._loop.bind(graph, degrees), self._loop.numbered(graph)
         shards, xp = shards_of(graph, self._ranks), array_module(on_device)
+        # All pairs of neighbours are listed by the first one's number, each by its owner
+        self._in_order = pairs is not None or shards[0].owners.in_ranges
 
         def begun(rank: int) -> EdgeLoop:
-            shard, own_rows = shards[rank], slice(*shards[rank].cuts[rank : rank + 2].tolist())
+            shard = shards[rank]
+            rows = shard.owners.index()
             constants = tuple(
-                xp.asarray(column if uniform else column[own_rows])
+                xp.asarray(column if uniform else column[rows])
                 for column, uniform in zip(bound.constants, bound.types.uniform, strict=True)
             )
             some = None
@@ -101,7 +105,11 @@ class PartitionedEdges(Loop):
         """Return the numbers and values of the pairs that are computed, in their order."""
         shares = [loop.arrays() for loop in self._loops]
         xp = module_of(next(iter(shares[0].values())))
-        return {name: xp.concatenate([share[name] for share in shares]) for name in shares[0]}
+        arrays = {name: xp.concatenate([share[name] for share in shares]) for name in shares[0]}
+        if self._in_order:
+            return arrays
+        order = xp.argsort(arrays[PAIR[0]], kind="stable")
+        return {name: array[order] for name, array in arrays.items()}
 
     def columns(self) -> dict[str, Column]:
         """Return one row for each pair that is computed."""

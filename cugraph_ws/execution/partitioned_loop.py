@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
 
-import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.execution.loop import Column, Loop, Step
@@ -21,8 +20,7 @@ from cugraph_ws.execution.vertex_loop import VertexLoop
 from cugraph_ws.graph.footprints import Sizes
 from cugraph_ws.graph.graph import Graph
 from cugraph_ws.graph.view import GraphView
-from cugraph_ws.partition.cut import shards_of
-from cugraph_ws.runtime.arrays import module_of
+from cugraph_ws.partition.cut import joined, own_arcs, shards_of
 from cugraph_ws.runtime.saved_state import SavedState
 from cugraph_ws.runtime.thread_ranks import ThreadRanks
 
@@ -76,7 +74,10 @@ class PartitionedLoop(Loop):
         assert isinstance(graph, Graph)
         self._loop.bind(graph, on_host=True)
         shards = shards_of(graph, self._ranks)
-        self._cuts: list[int] = shards[0].cuts.tolist()
+        self._rows = [shard.owners.index() for shard in shards]
+        self._arcs = (
+            [own_arcs(graph, shard.owners) for shard in shards] if self.by_arc_state else []
+        )
 
         def begun(rank: int) -> ShardedLoop:
             return self._loop.on_shard(shards[rank])
@@ -120,11 +121,16 @@ class PartitionedLoop(Loop):
 
     def state(self) -> dict[str, npt.NDArray[Any]]:
         """Return all arrays that are needed to resume from this point, by vertex number."""
-        divided = {*self.by_vertex_state, *self.by_arc_state}
         return {
-            name: np.concatenate(shares) if name in divided else shares[0]
+            name: self._whole(name, shares)
             for name, shares in self._joined(lambda loop: loop.state())
         }
+
+    def _whole(self, name: str, shares: list[Any]) -> Any:
+        """Return an array of a state, given those of all ranks."""
+        if name in self.by_vertex_state:
+            return joined(shares, self._rows)
+        return joined(shares, self._arcs) if name in self.by_arc_state else shares[0]
 
     def check(self, state: SavedState, graph: Any) -> None:
         """Refuse a state that this run cannot have saved."""
@@ -132,15 +138,13 @@ class PartitionedLoop(Loop):
 
     def restore(self, state: dict[str, npt.NDArray[Any]]) -> None:
         """Resume from what `state` returned, after `start`."""
-        arcs = self._arc_cuts()
 
         def resume(rank: int) -> None:
-            own_rows, own_arcs = (slice(*cuts[rank : rank + 2]) for cuts in (self._cuts, arcs))
             self._loops[rank].restore(
                 {
-                    name: array[own_rows]
+                    name: array[self._rows[rank]]
                     if name in self.by_vertex_state
-                    else array[own_arcs]
+                    else array[self._arcs[rank]]
                     if name in self.by_arc_state
                     else array
                     for name, array in state.items()
@@ -150,19 +154,10 @@ class PartitionedLoop(Loop):
         self._on_ranks(resume)
         self.max_iter = self._loops[0].max_iter
 
-    def _arc_cuts(self) -> list[int]:
-        """Return the index of each rank's first arc, in the order of the graph's CSC."""
-        counts = [
-            loop.number_of_arcs if isinstance(loop, VertexLoop) and loop.by_arc_state else 0
-            for loop in self._loops
-        ]
-        cuts: list[int] = np.cumsum([0, *counts]).tolist()
-        return cuts
-
     def edges(self) -> dict[str, Any]:
         """Return the state of edges by field, in the order of the graph's CSC."""
         shares = self._joined(lambda loop: loop.edges() if isinstance(loop, VertexLoop) else {})
-        return {name: module_of(parts[0]).concatenate(parts) for name, parts in shares}
+        return {name: joined(parts, self._arcs) for name, parts in shares}
 
     @property
     def columns_take_long(self) -> bool:
@@ -176,6 +171,6 @@ class PartitionedLoop(Loop):
     def arrays(self) -> dict[str, Any]:
         """Return the state fields and, as `_predecessor`, predecessors' numbers, by vertex number."""
         return {
-            name: module_of(shares[0]).concatenate(shares)
+            name: joined(shares, self._rows)
             for name, shares in self._joined(lambda loop: loop.arrays())
         }

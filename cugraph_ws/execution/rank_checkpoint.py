@@ -26,6 +26,7 @@ from cugraph_ws.execution.checkpoint import (
     read_checkpoint,
     write_checkpoint,
 )
+from cugraph_ws.graph.home import to_owners, to_ranges
 from cugraph_ws.partition.shard import ShardGraph
 from cugraph_ws.runtime.atomic_files import sweep
 from cugraph_ws.runtime.communicator import Communicator, attempt
@@ -82,13 +83,53 @@ class RankCheckpoints:
         """Restore the state; return the saved facts, or an empty dict if there is no file to read."""
         if self._resume is None:
             return {}
-        first, all_arcs = _arcs_before(self._graph)
-        arrays, facts = attempt(self._comm, lambda: self._read(first, all_arcs))
+        degrees = self._degrees()
+        arcs = int(degrees.sum())
+        first, all_arcs = _arcs_before(self._comm, arcs)
+        arrays, facts = attempt(self._comm, lambda: self._read(first, arcs, all_arcs))
+        if not self._graph.owners.in_ranges:
+            arrays = self._of_owned(arrays, degrees)
+        attempt(self._comm, lambda: self._check(arrays, facts))
         self._loop.restore(arrays)
         return facts
 
-    def _read(self, first: int, all_arcs: int) -> tuple[dict[str, Array], dict[str, Any]]:
-        """Read and check this rank's part of the state; not collective."""
+    def _degrees(self) -> Array:
+        """Return the in-degrees of the vertices of this rank's range; collective."""
+        graph, degrees = self._graph, self._graph.csc.degrees
+        if graph.owners.in_ranges:
+            return degrees
+        return to_ranges(self._comm, graph.owners, graph.owners.numbers(), degrees)[1][0]
+
+    def _of_ranges(self, state: dict[str, Array]) -> dict[str, Array]:
+        """Return the arrays of this rank's range, given those of its own vertices and arcs; collective."""
+        graph = self._graph
+        moved: dict[str, Array] = {}
+        numbers = graph.owners.numbers()
+        for names, keys in (
+            (self._loop.by_vertex_state, numbers),
+            (self._loop.by_arc_state, np.repeat(numbers, graph.csc.degrees)),
+        ):
+            arrays = [state[name] for name in names if name in state]
+            received = to_ranges(self._comm, graph.owners, keys, *arrays)[1]
+            moved |= zip([name for name in names if name in state], received, strict=True)
+        return moved
+
+    def _of_owned(self, state: dict[str, Array], degrees: Array) -> dict[str, Array]:
+        """Return the arrays of this rank's own vertices and arcs, given those of its range; collective."""
+        owners = self._graph.owners
+        numbers = np.arange(*owners.cuts[owners.rank : owners.rank + 2])
+        for names, keys in (
+            (self._loop.by_vertex_state, numbers),
+            (self._loop.by_arc_state, np.repeat(numbers, degrees)),
+        ):
+            received = to_owners(self._comm, owners, keys, *(state[name] for name in names))
+            state |= zip(names, received, strict=True)
+        return state
+
+    def _read(
+        self, first: int, arcs: int, all_arcs: int
+    ) -> tuple[dict[str, Array], dict[str, Any]]:
+        """Read the state of this rank's range; not collective."""
         assert self._resume is not None
         arrays, facts = read_checkpoint(self._resume, self._identity)
         if "parts" not in facts:
@@ -99,9 +140,9 @@ class RankCheckpoints:
         graph, origin = self._graph, f"resume={str(self._resume)!r}"
         ends = {"vertices": graph.number_of_vertices, "arcs": all_arcs}
         _check_parts(facts["parts"], ends, origin)
-        arcs = graph.csc.number_of_arcs
+        low, high = graph.owners.cuts[self._comm.rank : self._comm.rank + 2].tolist()
         for names, of, begin, length in (
-            (self._loop.by_vertex_state, "vertices", graph.low, graph.owned),
+            (self._loop.by_vertex_state, "vertices", low, high - low),
             (self._loop.by_arc_state, "arcs", first, arcs),
         ):
             pieces: dict[str, list[Array]] = {name: [] for name in names}
@@ -118,11 +159,14 @@ class RankCheckpoints:
                     is_whole = checked.any(name, stop - start)
                     pieces[name].append(is_whole[wanted])
             arrays |= {name: np.concatenate(parts) for name, parts in pieces.items()}
-        state = SavedState(arrays, origin)
-        self._loop.check(state, graph)
+        return arrays, facts
+
+    def _check(self, arrays: dict[str, Array], facts: dict[str, Any]) -> None:
+        """Check this rank's part of the state; not collective."""
+        state = SavedState(arrays, f"resume={str(self._resume)!r}")
+        self._loop.check(state, self._graph)
         state.close()
         check_progress(facts, state)
-        return arrays, facts
 
     def save(self, facts: dict[str, Any]) -> None:
         """Write the state, if a path is given."""
@@ -130,18 +174,21 @@ class RankCheckpoints:
             return
         state = self._loop.state()
         divided = {*self._loop.by_vertex_state, *self._loop.by_arc_state}
+        owners, arcs = self._graph.owners, int(self._degrees().sum())
         folder = _folder(self._path)
         folder.mkdir(exist_ok=True)
         # A new name each time: the previous checkpoint's parts stay until this one is complete.
         file = f"{facts['iterations']}-{self._comm.rank}-{self._comm.size}-{secrets.token_hex(8)}.parquet"
         mine = {name: array for name, array in state.items() if name in divided}
+        if not owners.in_ranges:
+            mine = self._of_ranges(mine)
         digest = write_checkpoint(folder / file, mine, {"identity": {}})
-        (first, _), owned = _arcs_before(self._graph), self._graph.owned
+        first, _ = _arcs_before(self._comm, arcs)
         part: dict[str, Any] = {
             "file": file,
             "digest": digest,
-            "vertices": [self._graph.low, self._graph.low + owned],
-            "arcs": [first, first + self._graph.csc.number_of_arcs],
+            "vertices": owners.cuts[owners.rank : owners.rank + 2].tolist(),
+            "arcs": [first, first + arcs],
         }
         parts = self._comm.allgather(part)  # all parts are written
         if self._comm.rank == 0:
@@ -188,10 +235,10 @@ def _check_parts(parts: Any, ends: dict[str, int], origin: str) -> None:
         )
 
 
-def _arcs_before(graph: ShardGraph) -> tuple[int, int]:
+def _arcs_before(comm: Communicator, arcs: int) -> tuple[int, int]:
     """Return the number of arcs on lower ranks, and on all ranks; collective."""
-    counts = graph.comm.allgather(graph.csc.number_of_arcs)
-    return sum(counts[: graph.comm.rank]), sum(counts)
+    counts = comm.allgather(arcs)
+    return sum(counts[: comm.rank]), sum(counts)
 
 
 def _identity(loop: Any, graph: ShardGraph) -> dict[str, str]:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Callable
-from typing import Any
+from dataclasses import replace
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames.base import Column, open_values
 from cugraph_ws.runtime.arrays import any_true, array_module, as_host
 
-__all__ = ["cast_numbers", "is_one_number", "number_for_all", "read_numbers"]
+__all__ = ["cast_numbers", "is_one_number", "number_for_all", "numbered_values", "read_numbers"]
 
 Array = Any  # NumPy's or CuPy's
 _INT64_MAX = np.iinfo(np.int64).max
@@ -150,3 +152,26 @@ def _refuse_nan(column: Column, values: Array) -> None:
     row = _first(array_module(column.on_device).isnan(values))
     if row is not None:
         raise _unfit(column, values, row, "; drop the rows without a value or fill them")
+
+
+def numbered_values(column: Column) -> tuple[pa.Array, pa.Array]:
+    """Return the index of each value among the distinct values, and these, ascending.
+
+    Raises
+    ------
+    InputError
+        If there are nulls, or values have several parts.
+    """
+    column.refuse_nulls()
+    values = column.values
+    plain = pa.chunked_array([values]) if isinstance(values, np.ndarray) else values
+    if pa.types.is_dictionary(plain.type):
+        plain = plain.cast(plain.type.value_type)
+        replace(column, values=plain).refuse_nulls()  # a category may be null
+    if pa.types.is_nested(plain.type):
+        raise InputError(
+            f"{column} holds {plain.type}; give each vertex a single value, such as an integer or text"
+        )
+    distinct = pc.unique(plain)
+    distinct = distinct.take(pc.sort_indices(distinct))
+    return cast(pa.Array, pc.index_in(plain, value_set=distinct)), distinct

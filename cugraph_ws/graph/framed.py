@@ -392,6 +392,25 @@ class Framed(ABC, Generic[FrameT]):
             groups = self._vertices.group_columns(vertices[0])
         return cast(FrameT, self._kind.make({**groups, **self._decoded(columns)}))
 
+    def frame_of_rows(
+        self, columns: Mapping[str, ResultColumn], rows_by: tuple[str, bool] | None
+    ) -> FrameT:
+        """Return a frame of a result's rows; collective.
+
+        Parameters
+        ----------
+        columns : mapping of str to array, VertexNumbers, Masked or list of str
+            Columns of equal length.
+        rows_by : (str, bool), optional
+            See `Loop.rows_by`.
+
+        Returns
+        -------
+        DataFrame or Table
+            See `frame_like`.
+        """
+        return self.frame_like(columns)
+
     @in_default_stream
     def edge_frame(self, keep: Any = None, *, among: Any = None) -> FrameT:
         """Return edges into owned vertices as a frame, under their original names; collective.

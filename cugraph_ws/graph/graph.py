@@ -22,7 +22,14 @@ from weakref import WeakValueDictionary
 import numpy as np
 import numpy.typing as npt
 
-from cugraph_ws.arguments import check_choice, check_columns, check_flag, is_label, shown
+from cugraph_ws.arguments import (
+    check_choice,
+    check_columns,
+    check_flag,
+    check_word,
+    is_label,
+    shown,
+)
 from cugraph_ws.errors import CugraphWsError, InputError
 from cugraph_ws.frames.arrays import edges_of_arrays, edges_of_matrix
 from cugraph_ws.frames.base import is_dask_frame, table_if_stream
@@ -42,6 +49,7 @@ from cugraph_ws.graph.edges import (
     weight_column,
 )
 from cugraph_ws.graph.methods import GraphMethods
+from cugraph_ws.graph.owners import CUTS, Owners
 from cugraph_ws.graph.placement import Placement, PlacementName
 from cugraph_ws.graph.report import warn_of_pairs
 from cugraph_ws.graph.reversed import reversed_arcs
@@ -76,6 +84,14 @@ PEERS_ARGUMENTS = {
     "renumber": "; ids are always numbered; leave it out",
     "store_transposed": "; both orders are made when they are needed; leave it out",
 }
+
+
+def _refuse_of_clusters(**chosen: Any) -> None:
+    """Raise InputError for arguments of graphs on clusters that are not the defaults."""
+    usual = {"workers": None, "balance": "even", "links": "auto", "spread": "auto"}
+    for name, value in chosen.items():
+        if type(value) is not type(usual[name]) or value != usual[name]:
+            raise InputError(f"{name}= is for Dask frames, which a cluster holds; leave it out")
 
 
 class Graph(GraphView[FrameT], GraphMethods[FrameT]):
@@ -138,6 +154,12 @@ class Graph(GraphView[FrameT], GraphMethods[FrameT]):
         closeness, searches from many starts) divides them, any other runs on one.  "auto": "one" for frames of at most 64 MiB, or 2 GiB on GPUs, if it fits
         there and neither `balance` nor `links` is given, else "parts"; Dask's configuration
         `cugraph_ws.spread` replaces it.  The column `partitions` of a trace has the number of workers.
+    cut : {"ranges", "arcs"} or str
+        Which vertices go together where a graph is divided: among the workers of a Dask frame, or by
+        `Plan(partitions=)`.  "ranges": ranges of ids in ascending order.  "arcs": vertices of one
+        neighbourhood, so that fewer messages are sent, as in road networks; ranges if that would not
+        halve them.  Otherwise the name of a column of `vertices`: vertices with the same value
+        go together, as many values to a part as make the work even.  Results are the same.
     placement : {"memory", "auto", "host", "disk"}
         Where arcs and edge columns are.  "memory": in the memory of the processor that computes.  "host": in the
         host's memory, from which a GPU reads them in place; its own memory holds vertices alone.  "disk": in
@@ -207,16 +229,14 @@ class Graph(GraphView[FrameT], GraphMethods[FrameT]):
         balance: Balance = "even",
         links: WantedLinks = "auto",
         spread: Spread = "auto",
+        cut: str = "ranges",
         placement: PlacementName = "memory",
         memory_limit: int | str | None = None,
         folder: str | os.PathLike[str] | None = None,
     ) -> None:
-        usual = {"workers": None, "balance": "even", "links": "auto", "spread": "auto"}
-        chosen = (("workers", workers), ("balance", balance), ("links", links), ("spread", spread))
-        for name, value in chosen:
-            if type(value) is not type(usual[name]) or value != usual[name]:
-                raise InputError(f"{name}= is for Dask frames, which a cluster holds; leave it out")
+        _refuse_of_clusters(workers=workers, balance=balance, links=links, spread=spread)
         check_choice("self_loops", self_loops, get_args(Loops))
+        check_word("cut", cut)
         check_columns(source, destination, weight, directed, attributes)
         check_flag("consume", consume)
         begun = time.perf_counter()
@@ -248,12 +268,14 @@ class Graph(GraphView[FrameT], GraphMethods[FrameT]):
         )
         read = read_in() if placed is None else placed.build(read_in, given)
         self.placement, self.memory_limit = placement, None if placed is None else placed.limit
-        size = read.vertices.size
+        size, self.cut = read.vertices.size, cut
         super().__init__(
-            SingleRank(), np.array([0, size]), read.kind, read.vertices, names, carried,
+            SingleRank(), Owners(np.array([0, size]), 0), read.kind, read.vertices, names, carried,
             weight=weight, directed=directed,
         )  # fmt: skip
         self.ghosts = [(size, size)]
+        if cut not in CUTS:
+            read.vertices.groups_of(cut, "cut")  # refuses a column that gives no groups
         self._edges = read.number_of_edges
         self._self_loops, self._duplicates = read.self_loops, read.duplicates
         self._arcs = read.arcs

@@ -7,7 +7,6 @@ A mask has an entry for each edge; an undirected edge is two arcs.  `Arcs.chosen
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from cugraph_ws.arguments import shown
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames.base import open_values
 from cugraph_ws.graph.adjacency import Adjacency
+from cugraph_ws.graph.home import to_owners, to_ranges
 from cugraph_ws.runtime.arrays import as_host, count_true, module_of
 
 if TYPE_CHECKING:
@@ -75,31 +75,45 @@ def kept_arcs(graph: GraphView[Any], edges: EdgeMask) -> tuple[Array, int]:
             'lambda edges: edges["weight"] < 2'
         )
     if graph.directed:
-        marks = _marks(graph, edges, graph.own_arcs)
+        ends = None if graph.owners.in_ranges else graph.arc_ends()[1]
+        marks = _marks(graph, edges, ends, graph.own_arcs)
         return marks, count_true(marks)
     sources, destinations = graph.arc_ends()
     xp, forward = module_of(sources), sources <= destinations
     mask = xp.zeros(len(sources), np.bool_)
-    marks = _marks(graph, edges, count_true(forward))
+    marks = _marks(graph, edges, destinations[forward], count_true(forward))
     count = count_true(marks)
     mask[forward] = xp.asarray(marks)
     if xp is np and graph.whole:  # an undirected graph's CSC is its own transpose
         mask |= graph.csc.carry(mask)
         return mask, count
     back = xp.flatnonzero(~forward)
-    owners = xp.searchsorted(xp.asarray(graph.cuts[1:-1]), sources[back], side="right")
+    owners = graph.owners.of(sources[back])
     ours = xp.flatnonzero(forward & (sources != destinations))
     ours = ours[xp.argsort(sources[ours], kind="stable")]
-    bounds = as_host(xp.searchsorted(sources[ours], xp.asarray(graph.cuts))).tolist()
-    received = graph.comm.alltoall([[mask[ours[low:high]]] for low, high in pairwise(bounds)])
+    of_ours, ranks = graph.owners.of(sources[ours]), xp.arange(graph.comm.size)
+    received = graph.comm.alltoall([[mask[ours[of_ours == rank]]] for rank in ranks.tolist()])
     mask[back[xp.argsort(owners, kind="stable")]] = xp.concatenate(
         [buffer for (buffer,) in received]
     )
     return mask, count
 
 
-def _marks(graph: GraphView[Any], edges: EdgeMask, count: int) -> npt.NDArray[np.bool_]:
-    """Return the marks of this rank's edges, in the order of `edge_frame`; collective."""
+def _marks(
+    graph: GraphView[Any], edges: EdgeMask, destinations: Any, count: int
+) -> npt.NDArray[np.bool_]:
+    """Return the marks of this rank's edges, in the order of their destinations; collective."""
+    if graph.owners.in_ranges:
+        return _shown_marks(graph, edges, count)
+    ends, _ = to_ranges(graph.comm, graph.owners, as_host(destinations))
+    shown_marks = _shown_marks(graph, edges, len(ends))
+    marks: npt.NDArray[np.bool_]
+    (marks,) = to_owners(graph.comm, graph.owners, ends, shown_marks)
+    return marks
+
+
+def _shown_marks(graph: GraphView[Any], edges: EdgeMask, count: int) -> npt.NDArray[np.bool_]:
+    """Return the marks of the edges that this rank shows, in the order of `edge_frame`; collective."""
     counts = graph.comm.allgather(count)
     if callable(edges):
         frame = graph.edge_frame()

@@ -23,7 +23,8 @@ from cugraph_ws.frames.base import (
     open_values,
 )
 from cugraph_ws.frames.ids import IdType, conform, read_ids
-from cugraph_ws.frames.values import cast_numbers, is_one_number, number_for_all
+from cugraph_ws.frames.values import cast_numbers, is_one_number, number_for_all, numbered_values
+from cugraph_ws.graph.owners import Owners
 from cugraph_ws.runtime.arrays import as_host, count_true
 from cugraph_ws.runtime.bins import bin_counts
 
@@ -228,15 +229,15 @@ class Vertices:
             f"overwrite it; rename it in the frame of edges (and of vertices) before the graph is made"
         )
 
-    def own_columns(self, low: int, owned: int) -> dict[str, Any]:
-        """Return the ids of the vertices that a rank owns as result columns.
+    def own_columns(self, owners: Owners) -> dict[str, Any]:
+        """Return the ids of the vertices of a rank's range as result columns.
 
         Parameters
         ----------
-        low, owned : int
-            The number of the first owned vertex, and how many are owned.
+        owners : Owners
         """
-        return self.columns(None, VertexNumbers(self._xp.arange(low, low + owned)))
+        low, high = owners.cuts[owners.rank : owners.rank + 2].tolist()
+        return self.columns(None, VertexNumbers(self._xp.arange(low, high)))
 
     def everyone(self) -> dict[str, Any]:
         """Return the ids of all vertices as result columns, kept if they are few."""
@@ -352,6 +353,17 @@ class Vertices:
                 has_value[rows] = True
         self._fill(values, has_value, argument, default)
         return self._place(values, on_device), self._place(has_value, on_device)
+
+    def groups_of(self, name: str, argument: str) -> npt.NDArray[np.int64]:
+        """Return the index by vertex of an attribute's value among the distinct ones, on the host."""
+        rows, column = self._pairs(name, argument, None)
+        indices, _ = numbered_values(replace(column, values=on_host(column.values)))
+        if self.size > len(rows):
+            has_value = np.bincount(as_host(rows), minlength=self.size) > 0
+            self._refuse_missing(int(has_value.argmin()), self.size - len(rows), argument)
+        groups = np.empty(self.size, np.int64)
+        groups[as_host(rows)] = np.asarray(indices)
+        return groups
 
     def _fill(self, values: Any, has_value: Any, argument: str, default: Any) -> None:
         """Give vertices without a value the default, or refuse them."""

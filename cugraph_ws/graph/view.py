@@ -28,6 +28,7 @@ from cugraph_ws.graph.duplicates import PARALLEL_RANK, Policy, policy_of, refuse
 from cugraph_ws.graph.edges import refuse_repeated
 from cugraph_ws.graph.framed import Framed
 from cugraph_ws.graph.masks import kept_arcs
+from cugraph_ws.graph.owners import Owners
 from cugraph_ws.graph.placement import PlacementName
 from cugraph_ws.graph.report import GraphReport
 from cugraph_ws.runtime.arrays import as_host, module_of
@@ -88,8 +89,8 @@ class GraphView(Framed[FrameT]):
     ----------
     comm : Communicator
         The ranks that hold the graph.
-    cuts : ndarray of int64, shape (comm.size + 1,)
-        Rank r owns the vertices numbered cuts[r] to cuts[r + 1] - 1.
+    owners : Owners
+        Which rank owns which vertices.
     kind, vertices, names, directed
         See `Framed`.
     carried : sequence of str
@@ -99,14 +100,16 @@ class GraphView(Framed[FrameT]):
 
     Attributes
     ----------
-    comm, cuts, weight, directed
+    comm, owners, weight, directed
         As given.
-    low, owned : int
-        Number of the first owned vertex, and how many are owned.
+    owned : int
+        How many vertices this rank owns.
     ghosts : list of (int, int)
         For each rank, the range of positions of its vertices that are ghosts here.
     learned : dict
         Other cached results; the same on all ranks.
+    cut : str
+        How vertices are divided among ranks; see `Graph`.
     placement, memory_limit
         Where arcs are, and the most bytes of memory that a run takes with the graph; see `Graph`.
     share : (int, int)
@@ -117,17 +120,17 @@ class GraphView(Framed[FrameT]):
     """
 
     whole: ClassVar[bool]
+    cut: str = "ranges"
     placement: PlacementName = "memory"
     memory_limit: int | None = None
     share: tuple[int, int] = (0, 1)
-    low: int
     owned: int
     ghosts: list[tuple[int, int]]
 
     def __init__(
         self,
         comm: Communicator,
-        cuts: npt.NDArray[np.int64],
+        owners: Owners,
         kind: FrameKind,
         vertices: Any,
         names: tuple[list[str], list[str]],
@@ -137,9 +140,7 @@ class GraphView(Framed[FrameT]):
         directed: bool,
     ) -> None:
         super().__init__(kind, vertices, names, directed=directed)
-        self.comm, self.cuts = comm, cuts
-        self.low, high = cuts[comm.rank : comm.rank + 2].tolist()
-        self.owned = high - self.low
+        self.comm, self.owners, self.owned = comm, owners, owners.owned
         self.weight = weight
         self._carried = list(carried)
         self._arcs: Arcs | DeviceArcs | None = None
@@ -232,7 +233,7 @@ class GraphView(Framed[FrameT]):
     def number_of_vertices(self) -> int:
         """Number of vertices of the whole graph, including isolated ones."""
         self._open()
-        return int(self.cuts[-1])
+        return self.owners.size
 
     @property
     def number_of_edges(self) -> int:
@@ -381,7 +382,7 @@ class GraphView(Framed[FrameT]):
     def _refuse_infinite_sums(self, name: str, own: Any) -> None:
         """Raise InputError for the first vertex whose sum is not finite; collective."""
         bad = self._open().first_infinite(own) if len(own) else None
-        first = None if bad is None else self.low + bad
+        first = None if bad is None else int(self.owners.number_at(int(bad)))
         shown = [number for number in self.comm.allgather(first) if number is not None]
         if shown:
             (vertex,) = self.describe_vertices([min(shown)])
@@ -421,9 +422,7 @@ class GraphView(Framed[FrameT]):
             Ascending, each once.
         """
         numbers = np.unique(as_host(self.numbers(values, argument)))
-        owned_numbers: npt.NDArray[np.int64] = numbers[
-            (numbers >= self.low) & (numbers < self.low + self.owned)
-        ]
+        owned_numbers: npt.NDArray[np.int64] = numbers[self.owners.holds(numbers)]
         return owned_numbers
 
     def frame_of_own(self, own: npt.NDArray[np.int64], columns: Mapping[str, Any]) -> FrameT:
@@ -441,7 +440,7 @@ class GraphView(Framed[FrameT]):
         DataFrame or Table
             See `frame_of`.
         """
-        places = own - self.low
+        places = self.owners.places(own)
         chosen = {
             name: column[module_of(column).asarray(places)] for name, column in columns.items()
         }
@@ -473,7 +472,8 @@ class GraphView(Framed[FrameT]):
                 f"{program}.{name} is the integer id of a vertex, but ids of this graph {what}; declare it as "
                 "ws.vertex_number, which every vertex has"
             )
-        frame = open_frame(self.frame_of(VertexNumbers(self.positions), {}), "vertices")
+        decoded = vertices.columns(None, VertexNumbers(self.positions))
+        frame = open_frame(self._kind.make(decoded), "vertices")
         ids = np.asarray(frame.column(vertices.names[-1], "vertices").values)
         if len(ids) and int(ids.max()) >= 2**63:
             raise InputError(

@@ -38,13 +38,13 @@ from cugraph_ws.graph.vertices import id_columns
 from cugraph_ws.partition import id_encoding
 from cugraph_ws.partition.id_encoding import agree_on_type
 from cugraph_ws.partition.numbering import number_partitioned_rows
+from cugraph_ws.partition.owner_choice import chosen_owners, relative_work
 from cugraph_ws.partition.partitioned_frame import (
     OpenedPartition,
     OpenedPartitions,
     Partitions,
     are_on_gpus,
 )
-from cugraph_ws.partition.range_offsets import balanced_cuts, check_weights
 from cugraph_ws.partition.shard import ShardGraph
 from cugraph_ws.partition.shuffle import Shuffle
 from cugraph_ws.partition.vertices import ShardVertices
@@ -70,7 +70,7 @@ def build_shard(
     attributes: Columns = (),
     duplicates: Duplicates | Mapping[str, Merge] = "keep",
     self_loops: Loops = "keep",
-    weights: Sequence[float] | None = None,
+    cut: str | Sequence[float] = "ranges",
     meta: Any = None,
 ) -> ShardGraph:
     """Build this rank's shard of a graph; collective.
@@ -87,15 +87,15 @@ def build_shard(
         See `Graph`.
     vertices : frame or Partitions, optional
         See `Graph`.
-    weights : sequence of float, optional
-        Relative amount of work of each rank; equal by default.
+    cut : str or sequence of float
+        Which vertices go together, see `Graph`; or ranges by the relative amount of work of each rank.
     meta : frame, optional
         An empty frame of the partitions' kind and columns; required if no rank has a partition.
 
     Returns
     -------
     ShardGraph
-        Ranks own ranges of vertices, in the order of the ranks.
+        Ranks own ranges of vertices, in the order of the ranks, unless `cut` is another.
 
     Raises
     ------
@@ -105,14 +105,16 @@ def build_shard(
         If a rank's shard would not fit in its memory; raised on all ranks.
     """
     check_choice("self_loops", self_loops, get_args(Loops))
-    check_weights(weights, comm.size)
+    weights = relative_work(cut, comm.size)
     names, carried = named_columns(source, destination, weight, attributes)
     check_duplicates(duplicates, carried)
     own_partitions = Partitions(
         [frame for _, frame in partitions], [place for place, _ in partitions]
     )
     frames = [*own_partitions.frames, *([] if meta is None else [meta])]
-    if vertices is None and duplicates == "keep" and comm.on_device and are_on_gpus(comm, frames):
+    in_ranges = weights is not None or cut == "ranges"
+    on_device = in_ranges and vertices is None and duplicates == "keep" and comm.on_device
+    if on_device and are_on_gpus(comm, frames):
         parts = OpenedPartitions(comm, own_partitions, "edges", meta, on_device=True)
         shard = _build_on_devices(
             comm, parts, names, carried, weight, directed, self_loops=self_loops, weights=weights
@@ -136,26 +138,23 @@ def build_shard(
     values = {name: _read_values(comm, parts, name, weight) for name in carried}
     kind = parts.kind_like(names[0][0])
     numbered_vertices, ends = _number(comm, parts, extra, names, types, columns, dense_up_to)
-    starts = np.cumsum([0, *(len(part.frame) for part in parts.own)])
     loops = None
     if self_loops != "keep":
         loops = total(comm, np.count_nonzero(ends[0] == ends[1]))
         if loops and self_loops == "error":
-            _refuse_loops(comm, numbered_vertices, ends, starts, parts)
-    places = [part.place[0] for part in parts.own]
-    shuffle = Shuffle(ends[0], ends[1], starts, places, self_loops == "keep", directed)
+            _refuse_loops(comm, numbered_vertices, ends, parts)
+    shuffle = _shuffle(parts, ends, loops=self_loops == "keep", directed=directed)
     del parts, extra
-    cuts = balanced_cuts(comm, numbered_vertices.size, shuffle.targets(), weights)
-    arcs = shuffle.aim(comm, cuts)
-    owned = int(cuts[comm.rank + 1] - cuts[comm.rank])
+    owners = chosen_owners(comm, cut, numbered_vertices, shuffle)
+    arcs, owned = shuffle.aim(comm, owners), owners.owned
     attempt(comm, lambda: _check_room(comm, expect(number_of_edges=arcs, number_of_vertices=owned)))
-    numbered_vertices.move(cuts)
+    numbered_vertices.move(owners)
     received = {name: shuffle.send(comm, values.pop(name)) for name in carried}
     sources, destinations = (arc_ends.astype(np.int64) for arc_ends in shuffle.send_ends(comm))
     del shuffle, ends
     shard = ShardGraph(
         comm,
-        cuts,
+        owners,
         sources,
         destinations,
         received,
@@ -200,6 +199,19 @@ def _build_on_devices(
         weights=weights,
     )
     return shard
+
+
+def _first_rows(parts: OpenedPartitions) -> npt.NDArray[np.int64]:
+    """Return the index of the first row of each of this rank's partitions, then the number of rows."""
+    return np.cumsum([0, *(len(part.frame) for part in parts.own)])
+
+
+def _shuffle(
+    parts: OpenedPartitions, ends: Sequence[Array], *, loops: bool, directed: bool
+) -> Shuffle:
+    """Return the shuffle of this rank's arcs."""
+    places = [part.place[0] for part in parts.own]
+    return Shuffle(ends[0], ends[1], _first_rows(parts), places, loops, directed)
 
 
 def _number(
@@ -367,7 +379,6 @@ def _refuse_loops(
     comm: Communicator,
     vertices: ShardVertices,
     ends: Sequence[Array],
-    starts: npt.NDArray[np.int64],
     parts: OpenedPartitions,
 ) -> None:
     """Raise InputError that names the first self-loop; collective."""
@@ -375,6 +386,7 @@ def _refuse_loops(
     sources, destinations = ends
     places = np.flatnonzero(sources == destinations)
     if len(places):
+        starts = _first_rows(parts)
         which = np.searchsorted(starts, places[0], side="right") - 1
         row = parts.own[which].first_row + places[0] - starts[which]
         first_loop = [int(row), int(sources[places[0]])]

@@ -76,7 +76,7 @@ def induced(graph: GraphView[Any], vertices: Any) -> Any:
     graph.check_edge_names()
     members = graph.own_numbers(vertices, "vertices")
     marks = np.zeros(graph.owned, np.bool_)
-    marks[members - graph.low] = True
+    marks[graph.owners.places(members)] = True
     subgraph = _built(
         graph,
         graph.edges_among(marks),

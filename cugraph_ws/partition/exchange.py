@@ -177,8 +177,8 @@ class RankExchange(Exchange):
         if self._on_host:
             self._arcs_there = _arcs_of_boundaries(shard)
             self._theirs = [
-                shard.positions[first:last] - low
-                for (first, last), low in zip(self._ghosts, shard.cuts[:-1], strict=True)
+                shard.owners.places(shard.positions[first:last], rank)
+                for rank, (first, last) in enumerate(self._ghosts)
             ]
         elif self._sender.everything:
             self._theirs = [

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from cugraph_ws.errors import InputError
+from cugraph_ws.graph.owners import Owners
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.runtime.arrays import array_module, as_host, module_of
 from cugraph_ws.runtime.communicator import Communicator
@@ -39,8 +40,8 @@ class Halo:
         For each rank, the positions of owned vertices that it holds as ghosts.
     ghosts : sequence of (int, int)
         For each rank, the range of positions of its vertices here.
-    cuts : ndarray of int64, shape (comm.size + 1,)
-        Rank r owns the vertices numbered cuts[r] to cuts[r + 1] - 1.
+    vertex_owners : Owners
+        Which rank owns which vertices.
     """
 
     def __init__(
@@ -48,12 +49,12 @@ class Halo:
         comm: Communicator,
         boundaries: Sequence[Array],
         ghosts: Sequence[Range],
-        cuts: Any,
+        vertex_owners: Owners,
         *,
         on_device: bool,
     ) -> None:
         self.comm, self._on_device = comm, on_device
-        self._boundaries, self._ghosts, self._cuts = boundaries, ghosts, cuts
+        self._boundaries, self._ghosts, self._owners = boundaries, ghosts, vertex_owners
         self._xp = array_module(on_device)
         bounds = [0, *accumulate(map(len, boundaries))]
         self._first_ghost = ghosts[0][0]
@@ -82,7 +83,7 @@ class Halo:
         Halo
         """
         boundaries_by_rank = graph.boundaries if boundaries is None else boundaries
-        return cls(graph.comm, boundaries_by_rank, graph.ghosts, graph.cuts, on_device=on_device)
+        return cls(graph.comm, boundaries_by_rank, graph.ghosts, graph.owners, on_device=on_device)
 
     @cached_property
     def ends(self) -> Array:
@@ -230,8 +231,7 @@ class Halo:
 
     def owners(self, numbers: Array) -> Array:
         """Return the rank of each vertex's owner, given vertex numbers; not collective."""
-        xp = module_of(numbers)
-        return xp.searchsorted(xp.asarray(self._cuts), numbers, side="right") - 1
+        return self._owners.of(numbers)
 
     def send_to_owners(self, numbers: Array, *columns: Array) -> list[Array]:
         """Send rows to the owners of vertices.
@@ -273,15 +273,18 @@ class Halo:
         array
             One entry for each number, of the dtype of `column`.
         """
-        low = int(self._cuts[self.comm.rank])
         if self.alone:
             return column[numbers]
         xp = module_of(numbers)
         distinct, back = xp.unique(numbers, return_inverse=True)
-        cuts = as_host(xp.searchsorted(distinct, xp.asarray(self._cuts))).tolist()
-        asked = self.exchange([[distinct[first:last]] for first, last in pairwise(cuts)])
-        answers = self.exchange([[column[wanted - low]] for (wanted,) in asked])
-        return xp.concatenate([answer for (answer,) in answers])[back]
+        order, bounds = self._owners.split(distinct)
+        grouped = distinct if order is None else distinct[order]
+        asked = self.exchange([[grouped[first:last]] for first, last in pairwise(bounds)])
+        answers = self.exchange([[column[self._owners.places(wanted)]] for (wanted,) in asked])
+        fetched = xp.concatenate([answer for (answer,) in answers])
+        if order is not None:
+            back = xp.argsort(order)[back]
+        return fetched[back]
 
     # ------------------------------------------------------------------------- the rest
 

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from cugraph_ws.arguments import shown
 from cugraph_ws.errors import InputError
-from cugraph_ws.frames.base import Column, Frame, is_frame, open_frame
+from cugraph_ws.frames.base import Frame, is_frame, open_frame
+from cugraph_ws.frames.values import numbered_values
 from cugraph_ws.graph.vertices import value_column
 from cugraph_ws.graph.view import GraphView
 
@@ -87,7 +86,7 @@ def _values(graph: GraphView, labels: Any, argument: str) -> tuple[Any, pa.Array
         chosen = value_column(frame.names, ids, argument)
         column = frame.column(chosen, argument)
         if not isinstance(column.values, np.ndarray) or column.values.dtype.kind not in "iu":
-            numbers, names = _numbered(column)
+            numbers, names = numbered_values(column)
             by_vertex = _beside(frame, ids, chosen, numbers)
     return by_vertex, names
 
@@ -122,20 +121,3 @@ def _by_vertex(sets: Sequence[Any], argument: str) -> dict[Any, int]:
                     f"{argument}: vertex {shown(vertex)} is in sets {earlier} and {label}; put it into one"
                 )
     return label_of
-
-
-def _numbered(column: Column) -> tuple[pa.Array, pa.Array]:
-    """Return the index of each value among the distinct values, and these, ascending."""
-    column.refuse_nulls()
-    values = column.values
-    plain = pa.chunked_array([values]) if isinstance(values, np.ndarray) else values
-    if pa.types.is_dictionary(plain.type):
-        plain = plain.cast(plain.type.value_type)
-        replace(column, values=plain).refuse_nulls()  # a category may be null
-    if pa.types.is_nested(plain.type):
-        raise InputError(
-            f"{column} holds {plain.type}; give each vertex a single value, such as an integer or text"
-        )
-    distinct = pc.unique(plain)
-    distinct = distinct.take(pc.sort_indices(distinct))
-    return cast(pa.Array, pc.index_in(plain, value_set=distinct)), distinct

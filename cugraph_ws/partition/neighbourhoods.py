@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from cugraph_ws.graph.owners import Owners
 from cugraph_ws.partition.halo import Halo
 from cugraph_ws.partition.part import Part
 from cugraph_ws.program.declarations import Neighbours, Parallel
@@ -70,12 +71,12 @@ class Neighbourhoods:
         Reads and sends by vertex number.
     xp : module
         NumPy or CuPy.
-    cuts : ndarray of int64
-        Rank r owns the vertices numbered cuts[r] to cuts[r + 1] - 1.
-    low, owned, vertices : int
-        Number of the first owned vertex, number of owned vertices, and of all vertices.
+    owners : Owners
+        Which rank owns which vertices.
+    owned, vertices : int
+        Number of owned vertices, and of all vertices.
     rows : NeighbourRows
-        Row i has the numbers of the neighbours of vertex `low + i`, without itself.  Values are the
+        Row i has the numbers of the neighbours of the i-th owned vertex, without itself.  Values are the
         weights of the edges between both, folded, if weights were requested; or, in a directed graph
         without a direction, the number of directions that have an edge, 1 or 2, as int8.
     nbytes : int
@@ -86,8 +87,7 @@ class Neighbourhoods:
 
     halo: Halo
     xp: Any
-    cuts: Any
-    low: int
+    owners: Owners
     owned: int
     vertices: int
     rows: NeighbourRows
@@ -114,13 +114,15 @@ class Neighbourhoods:
         -------
         FetchedRows
         """
-        xp, low = self.xp, self.low
-        bounds = as_host(xp.searchsorted(numbers, xp.asarray(self.cuts))).tolist()
-        asked = self.halo.exchange([[numbers[first:last]] for first, last in pairwise(bounds)])
+        xp = self.xp
+        order, bounds = self.owners.split(numbers)
+        grouped = numbers if order is None else numbers[order]
+        asked = self.halo.exchange([[grouped[first:last]] for first, last in pairwise(bounds)])
         answered, buffers = [], []
         for (wanted,) in asked:
-            begins = xp.take(rows.offsets, wanted - low)
-            lengths = xp.take(rows.offsets, wanted - low + 1) - begins
+            own_rows = self.owners.places(wanted)
+            begins = xp.take(rows.offsets, own_rows)
+            lengths = xp.take(rows.offsets, own_rows + 1) - begins
             places = flattened(xp, begins, lengths)[2]
             values = [] if rows.values is None else [xp.take(rows.values, places)]
             answered.append(places)
@@ -130,7 +132,13 @@ class Neighbourhoods:
         lengths, *columns = (xp.concatenate(parts) for parts in zip(*received, strict=True))
         offsets = xp.zeros(len(numbers) + 1, np.int64)
         offsets[1:] = xp.cumsum(lengths)
-        return FetchedRows(NeighbourRows(offsets, *columns), self.halo, sizes, answered)
+        arcs = None
+        if order is not None:  # from the order of owners to that of numbers
+            places = xp.argsort(order)
+            arcs = flattened(xp, offsets[places], lengths[places])[2]
+            offsets[1:] = xp.cumsum(lengths[places])
+            columns = [xp.take(column, arcs) for column in columns]
+        return FetchedRows(NeighbourRows(offsets, *columns), self.halo, sizes, answered, arcs)
 
     def of_distinct(self, numbers: Array) -> tuple[NeighbourRows, Array]:
         """Return rows that include those of some vertices, and the row of each vertex; collective.
@@ -161,16 +169,14 @@ class Neighbourhoods:
 
         With a direction, in a pair of a vertex and one in its row either may have the greater number.
         """
-        owners, neighbours = self._pairs()
-        paired = owners < neighbours
-        if self.direction != "any":
-            paired = owners < self.low + self.owned
-        return owners[paired], neighbours[paired]
-
-    def _pairs(self) -> tuple[Array, Array]:
-        """Return the owned vertex and the neighbour of each arc of the rows."""
         rows = row_numbers(self.xp, self.rows.offsets, len(self.rows.indices))
-        return rows + self.low, self.rows.indices.astype(np.int64)
+        neighbours = self.rows.indices.astype(np.int64)
+        if self.direction != "any":
+            is_first = rows < self.owned
+            return self.owners.number_at(rows[is_first]), neighbours[is_first]
+        owners = self.owners.number_at(rows)
+        paired = owners < neighbours
+        return owners[paired], neighbours[paired]
 
 
 @dataclass
@@ -186,12 +192,15 @@ class FetchedRows:
         Number of arcs received from each rank.
     answered : list of array of int64
         For each rank, the arcs of this rank's rows that were sent to it.
+    arcs : array of int64, optional
+        The place of each arc of the rows among those received; without it, the same.
     """
 
     rows: NeighbourRows
     halo: Halo
     sizes: list[int]
     answered: list[Array]
+    arcs: Array | None = None
 
     def add_to_owners(self, values: Array, column: Array) -> None:
         """Add numbers by arc of the fetched rows to their owners' column by arc; collective.
@@ -203,6 +212,9 @@ class FetchedRows:
             Modified in place.
         """
         bounds = np.cumsum([0, *self.sizes]).tolist()
+        if self.arcs is not None:
+            by_arc, values = values, module_of(values).empty_like(values)
+            values[self.arcs] = by_arc
         received = self.halo.exchange([[values[low:high]] for low, high in pairwise(bounds)])
         for places, (numbers,) in zip(self.answered, received, strict=True):
             column[places] += numbers  # a rank asks for no row twice
@@ -266,7 +278,7 @@ def _find(
     arrays = [array for array in (rows.offsets, rows.indices, rows.values) if array is not None]
     nbytes = 0 if rows.indices is part.csc.indices else sum(int(array.nbytes) for array in arrays)
     return Neighbourhoods(
-        part.halo, part.xp, graph.cuts, part.low, part.owned, vertices, rows, nbytes, direction
+        part.halo, part.xp, part.owners, part.owned, vertices, rows, nbytes, direction
     )
 
 
@@ -379,7 +391,7 @@ def _merged(
     look()
     apart = owners != neighbours
     look()
-    keys = (owners - part.low) * vertices + neighbours
+    keys = part.owners.places(owners) * vertices + neighbours
     look()
     if both and weight is None:
         # The direction is the lowest bit, so a distinct key is left for each direction with an edge.

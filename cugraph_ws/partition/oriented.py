@@ -83,7 +83,7 @@ class Oriented:
     def __init__(self, near: Neighbourhoods) -> None:
         self.near, self.xp = near, near.xp
         xp, halo, neighbours = near.xp, near.halo, near.rows
-        numbers, degrees = near.low + xp.arange(near.owned), neighbours.degrees
+        numbers, degrees = near.owners.numbers(xp), neighbours.degrees
         if halo.alone:
             self._ascending, inside, outside = numbers, numbers, neighbours.indices
         else:
@@ -155,7 +155,7 @@ class Oriented:
             return
         heads = xp.unique(xp.take(self.rows.indices, self.arcs_of(pivots)[1]))
         numbers = self.known[heads]
-        away = (numbers < near.low) | (numbers >= near.low + near.owned)
+        away = ~near.owners.holds(numbers)
         away &= self._lengths[heads] > 0
         wanted = xp.sort(numbers[away])
         lengths = self._lengths[self._labels[xp.searchsorted(self._ascending, wanted)]]

@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 
 from cugraph_ws.graph.arcs import Order
+from cugraph_ws.graph.owners import Owners
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.halo import Halo, Range
 from cugraph_ws.program.binding import BoundProgram
 from cugraph_ws.runtime.arrays import array_module, module_of
 
-__all__ = ["Part", "find_places"]
+__all__ = ["Part", "find_places", "in_ascending_order"]
 
 Array = Any  # NumPy's or CuPy's
 
@@ -43,8 +44,10 @@ class Part:
         Gives ids and columns; some of its methods are collective.
     xp : module
         NumPy or CuPy.
-    owned, low, size : int
-        Number of owned vertices, vertex number of the first one, and number of positions.
+    owned, size : int
+        Number of owned vertices, and number of positions.
+    owners : Owners
+        Which rank owns which vertices.
     ghosts : list of (int, int)
         For each rank, the range of positions of its vertices.
     halo : Halo
@@ -68,7 +71,7 @@ class Part:
     ) -> None:
         self.graph, self.on_device = graph, on_device
         self.xp = array_module(on_device)
-        self.owned, self.low, self.whole = graph.owned, graph.low, graph.whole
+        self.owned, self.owners, self.whole = graph.owned, graph.owners, graph.whole
         self.directed = graph.directed and laid_out is None
         self.ghosts = graph.ghosts if ghosts is None else ghosts
         self.size = self.ghosts[-1][1]
@@ -79,7 +82,7 @@ class Part:
             self.order = self.laid.positions[: self.owned]
         else:
             boundaries = graph.boundaries
-        self.halo = Halo(graph.comm, boundaries, self.ghosts, graph.cuts, on_device=on_device)
+        self.halo = Halo(graph.comm, boundaries, self.ghosts, graph.owners, on_device=on_device)
 
     @cached_property
     def numbers(self) -> Array:
@@ -137,18 +140,19 @@ class Part:
         """
         if self.numbers_are_positions or not self.size:
             return numbers
-        xp, places = self.xp, find_places(numbers, self.low, self.owned, self._outside)
+        xp, places = self.xp, find_places(numbers, self.owners, *self._outside)
         strange = places < 0
         if self.on_device:
             places = xp.take(self.laid.positions, xp.maximum(places, 0))
         return xp.where(numbers < 0, numbers, xp.where(strange, self.size, places))
 
     @cached_property
-    def _outside(self) -> Array:
-        """The numbers of the ghosts, ascending."""
-        if not self.on_device:
-            return self.numbers[self.owned :]
-        return self.xp.take(self.numbers, self.laid.positions[self.owned :])
+    def _outside(self) -> tuple[Array, Array | None]:
+        """The numbers of the ghosts, ascending, and their order; see `find_places`."""
+        outside = self.numbers[self.owned :]
+        if self.on_device:
+            outside = self.xp.take(self.numbers, self.laid.positions[self.owned :])
+        return in_ascending_order(outside, self.owners)
 
     def with_ghosts(self, own: Array) -> Array:
         """Extend an array by owned vertex to all positions; collective.
@@ -314,26 +318,39 @@ class ProgramPart(Part):
         return self.laid.by_position(column) if len(column) == self.size else column
 
 
-def find_places(numbers: Array, low: int, owned: int, outside: Array) -> Array:
-    """Return the positions of vertices, if owned vertices and ghosts are each in the order of numbers.
+def in_ascending_order(outside: Array, owners: Owners) -> tuple[Array, Array | None]:
+    """Return the numbers of ghosts, given in the order of their owners, as `find_places` takes them."""
+    if owners.in_ranges:
+        return outside, None
+    order = module_of(outside).argsort(outside)
+    return outside[order], order
+
+
+def find_places(
+    numbers: Array, owners: Owners, outside: Array, order: Array | None = None
+) -> Array:
+    """Return the positions of vertices, if owned vertices and each owner's ghosts are in the order of numbers.
 
     Parameters
     ----------
     numbers : array of int
-    low, owned : int
-        Number of the first owned vertex, and how many are owned.
+    owners : Owners
     outside : array of int
         The ghosts' numbers, ascending.
+    order : array of int, optional
+        The places of these among the ghosts; without it, the same.
 
     Returns
     -------
     array of int
         −1 for vertices that are neither owned nor ghosts.
     """
-    xp, places = module_of(numbers), numbers - low
-    owns = (places >= 0) & (places < owned)
+    xp, owned = module_of(numbers), owners.owned
+    owns, places = owners.holds(numbers), owners.places(numbers)
     if not len(outside):
         return xp.where(owns, places, -1)
     ghost_places = xp.searchsorted(outside, numbers.astype(outside.dtype))
     known = outside[xp.minimum(ghost_places, len(outside) - 1)] == numbers
+    if order is not None:
+        ghost_places = order[xp.minimum(ghost_places, len(outside) - 1)]
     return xp.where(owns, places, xp.where(known, ghost_places + owned, -1))

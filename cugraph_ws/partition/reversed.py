@@ -64,7 +64,7 @@ def _sent_to_sources(shard: ShardGraph) -> ShardGraph:
     vertices = shard._vertices.join(shard.comm)
     reversed_shard = ShardGraph(
         shard.comm,
-        shard.cuts,
+        shard.owners,
         sources,
         ends,
         dict(zip(names, values, strict=True)),

@@ -20,10 +20,12 @@ from cugraph_ws.graph.arcs import Arcs, Order
 from cugraph_ws.graph.duplicates import Merge, Policy
 from cugraph_ws.graph.edges import Duplicates
 from cugraph_ws.graph.numbering import number_integers
-from cugraph_ws.graph.view import GraphView
+from cugraph_ws.graph.owners import Owners
 from cugraph_ws.partition.halo import Halo
-from cugraph_ws.partition.part import Part, find_places
+from cugraph_ws.partition.neighbourhoods import flattened
+from cugraph_ws.partition.part import Part, find_places, in_ascending_order
 from cugraph_ws.partition.partitioned_frame import OpenedPartitions, Partitions
+from cugraph_ws.partition.range_frames import RangeFrames
 from cugraph_ws.runtime.arrays import as_host
 from cugraph_ws.runtime.communicator import Communicator, attempt, total
 from cugraph_ws.runtime.dispatch import provider
@@ -38,7 +40,7 @@ Array = npt.NDArray[Any]
 CHUNK = 1 << 20  # arcs whose destinations are renumbered at a time
 
 
-class ShardGraph(GraphView[Any]):
+class ShardGraph(RangeFrames):
     """One rank's shard of a graph; `GraphView` describes the interface.
 
     All ranks must call the collective methods and properties, in the same order.
@@ -47,8 +49,8 @@ class ShardGraph(GraphView[Any]):
     ----------
     comm : Communicator
         The ranks.
-    cuts : ndarray of int64, shape (comm.size + 1,)
-        Rank r owns the vertices numbered cuts[r] to cuts[r + 1] - 1.
+    owners : Owners
+        Which rank owns which vertices.
     sources, destinations : ndarray of int64, shape (arcs,)
         Vertex numbers of the endpoints of all arcs into owned vertices; parallel arcs in input
         order. An undirected edge is two arcs, each on the rank that owns its destination.  In the
@@ -79,7 +81,7 @@ class ShardGraph(GraphView[Any]):
     def __init__(
         self,
         comm: Communicator,
-        cuts: npt.NDArray[np.int64],
+        owners: Owners,
         sources: npt.NDArray[np.int64],
         destinations: npt.NDArray[np.int64],
         values: Mapping[str, Array],
@@ -92,23 +94,27 @@ class ShardGraph(GraphView[Any]):
         duplicates: Duplicates | Mapping[str, Merge] = "keep",
     ) -> None:
         self._set_up(
-            comm, cuts, kind, vertices, names, list(values), weight=weight, directed=directed
+            comm, owners, kind, vertices, names, list(values), weight=weight, directed=directed
         )
-        low, high = self.low, self.low + self.owned
-        away = np.flatnonzero((sources < low) | (sources >= high))
+        away = np.flatnonzero(~owners.holds(sources))
         remote = number_integers([sources[away]], dense_up_to=2 * len(away) + (1 << 16))
         (ids,) = remote.numbering.decode(np.arange(remote.numbering.size))
         outside = ids.to_numpy()
-        self.kept["positions"] = np.concatenate([np.arange(low, high), outside])
-        self._find_ghosts(np.searchsorted(outside, cuts))
+        order, bounds = owners.split(outside)
+        grouped = outside if order is None else outside[order]
+        self.kept["positions"] = np.concatenate([owners.numbers(), grouped])
+        self._find_ghosts(np.array(bounds))
         asked = comm.alltoall(
             [[self.positions[slice(*ghost_range)]] for ghost_range in self.ghosts]
         )
-        self.kept["boundaries"] = [wanted[0] - low for wanted in asked]
-        ranks = (
-            self._ranks_of(sources, away, remote.numbers(0)),
-            self._own_ranks_of(destinations),
-        )
+        self.kept["boundaries"] = [owners.places(wanted[0]) for wanted in asked]
+        if order is None:
+            ranks = (
+                self._ranks_of(sources, away, remote.numbers(0)),
+                self._own_ranks_of(destinations),
+            )
+        else:
+            ranks = self._ranks_by_table(sources), self._ranks_by_table(destinations)
         del away, remote
         listed = EdgeList(*ranks, 0, np.empty(0, ranks[0].dtype), self.length)
         base, placed = listed.rows_of_sources(list(values.values()), both=False)
@@ -196,6 +202,7 @@ class ShardGraph(GraphView[Any]):
         """Bytes in use now."""
         orders = sum(order.nbytes for order in self._orders.values()) + self._reversed_bytes
         geometry = self.positions.nbytes + sum(boundary.nbytes for boundary in self.boundaries)
+        geometry += self.owners.nbytes
         return self._host().nbytes + int(self._vertices.numbering.nbytes) + geometry + orders
 
     @property
@@ -210,18 +217,27 @@ class ShardGraph(GraphView[Any]):
 
         `away` has the indices of ghosts in `numbers`; `ghost_indices` has their indices among the ghosts.
         """
-        ranks = numbers - self.low + self._below
+        ranks: Array = self.owners.places(numbers) + self._below
         ranks[away] = ghost_indices + np.where(ghost_indices >= self._below, self.owned, 0)
         return ranks.astype(self._rank_dtype)
 
     def _own_ranks_of(self, numbers: npt.NDArray[np.int64]) -> Array:
         """Return the ranks of owned vertices; see `_ranks_of`.  Entries marked as ~v stay marked."""
-        ranks, shift = np.empty(len(numbers), self._rank_dtype), self._below - self.low
+        ranks, shift = (
+            np.empty(len(numbers), self._rank_dtype),
+            self._below - int(self.owners.number_at(0)),
+        )
         for first in range(0, len(numbers), CHUNK):
             some = numbers[first : first + CHUNK]
             marks = some >> 63  # −1 for ~v: x ^ −1 is ~x
             ranks[first : first + CHUNK] = ((some ^ marks) + shift) ^ marks
         return ranks
+
+    def _ranks_by_table(self, numbers: npt.NDArray[np.int64]) -> Array:
+        """Return the ranks of vertices, if owners are no ranges; entries marked as ~v stay marked."""
+        marks = numbers >> 63
+        ranks = np.searchsorted(self.positions[self._position_of_rank], numbers ^ marks)
+        return (ranks ^ marks).astype(self._rank_dtype)
 
     @property
     def _rank_dtype(self) -> type[np.signedinteger[Any]]:
@@ -229,6 +245,8 @@ class ShardGraph(GraphView[Any]):
 
     def _by_position(self, by_rank: Array) -> Array:
         """Reorder an array from the order of numbers to positions."""
+        if not self.owners.in_ranges:
+            return by_rank[self._rank_of_position]
         owned_ranks = slice(self._below, self._below + self.owned)
         return np.concatenate(
             [by_rank[owned_ranks], by_rank[: owned_ranks.start], by_rank[owned_ranks.stop :]]
@@ -236,8 +254,9 @@ class ShardGraph(GraphView[Any]):
 
     def place(self, numbers: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
         """Return the positions of vertices, −1 for those that are neither owned nor ghosts here."""
-        vertices, outside = np.asarray(numbers, np.int64), self.positions[self.owned :]
-        return np.asarray(find_places(vertices, self.low, self.owned, outside))
+        vertices = np.asarray(numbers, np.int64)
+        outside = in_ascending_order(self.positions[self.owned :], self.owners)
+        return np.asarray(find_places(vertices, self.owners, *outside))
 
     def laid_out(self) -> tuple[DeviceGraph, Any, list[Any]]:
         """Return the shard as the CUDA engine reads it; see `GraphView.laid_out`."""
@@ -283,28 +302,43 @@ class ShardGraph(GraphView[Any]):
             if order == "csc":
                 ranked = arcs.csc
                 offsets = ranked.offsets[below : below + owned + 1]  # ghosts have no rows
+                if not self.owners.in_ranges:
+                    begins = ranked.offsets[self._rank_of_position[:owned]]
+                    offsets = np.append(begins, ranked.offsets[-1])
                 indices = self._position_of_rank[ranked.indices]
             else:
                 ranked = arcs.csr
                 degrees = self._by_position(np.diff(ranked.offsets))
                 offsets = np.concatenate([[0], np.cumsum(degrees)])
-                indices = self._turned(ranked.indices - ranked.indices.dtype.type(below))
+                indices = self._turned(self._position_of_rank[ranked.indices])
             self._orders[order] = Adjacency(offsets, indices)
             return self._orders[order]
 
     @property
     def _position_of_rank(self) -> Array:
+        """The position of each rank, in the order of numbers."""
         if "position_of_rank" not in self.kept:
-            ranks = np.arange(self.length, dtype=np.int64)
-            position = np.empty(self.length, self._host().csc.indices.dtype)
-            position[self._by_position(ranks)] = ranks
-            self.kept["position_of_rank"] = position
+            order = np.argsort(self.positions, kind="stable")  # runs are merged
+            self.kept["position_of_rank"] = order.astype(self._rank_dtype)
         position_of_rank: Array = self.kept["position_of_rank"]
         return position_of_rank
+
+    @property
+    def _rank_of_position(self) -> Array:
+        """The rank at each position."""
+        if "rank_of_position" not in self.kept:
+            ranks = np.empty_like(self._position_of_rank)
+            ranks[self._position_of_rank] = np.arange(self.length)
+            self.kept["rank_of_position"] = ranks
+        rank_of_position: Array = self.kept["rank_of_position"]
+        return rank_of_position
 
     def _turned(self, by_arc: Array) -> Array:
         """Reorder an array by arc of the CSR: from rows by number to rows by position."""
         offsets = self._host().csr.offsets
+        if not self.owners.in_ranges:
+            begins, lengths = (self._by_position(each) for each in (offsets[:-1], np.diff(offsets)))
+            return by_arc[flattened(np, begins, lengths)[2]]
         owned_arcs = slice(int(offsets[self._below]), int(offsets[self._below + self.owned]))
         return np.concatenate(
             [by_arc[owned_arcs], by_arc[: owned_arcs.start], by_arc[owned_arcs.stop :]]
@@ -358,7 +392,8 @@ class ShardGraph(GraphView[Any]):
 
     def _with_arcs(self, arcs: Any, edges: int) -> Self:
         shard = super()._with_arcs(arcs, edges)
-        same = ("positions", "boundaries", "position_of_rank")  # ghosts stay, with or without arcs
+        # Ghosts stay, with or without arcs
+        same = ("positions", "boundaries", "position_of_rank", "rank_of_position")
         shard.kept = {name: self.kept[name] for name in same if name in self.kept}
         shard._orders = {}
         shard._all_arcs = total(self.comm, arcs.number_of_arcs)
@@ -372,7 +407,7 @@ class ShardGraph(GraphView[Any]):
     # --------------------------------------------------------------------------- ids and frames
 
     def _own_ids(self) -> Mapping[str, Any]:
-        return dict(self._vertices.own_columns(self.low, self.owned))
+        return dict(self._vertices.own_columns(self.owners))
 
     def _places_here(self, numbers: Any) -> Any:
         places = self.place(numbers)

@@ -154,13 +154,13 @@ class SharedLabels:
         them was attached to this label, these are removed.  Otherwise the label is paired with a lower
         one at the second call.
         """
-        halo, low, (lower, higher) = self._part.halo, self._part.low, self._met
-        numbers = np.arange(low, low + self._part.owned)
+        halo, owners, (lower, higher) = self._part.halo, self._part.owners, self._met
+        numbers = owners.numbers()
         above = numbers.copy()
         # Pairs are ascending, so a label's first pair has its least partner.
         hooked, first = np.unique(higher, return_index=True)
         hooked, under = halo.send_to_owners(hooked, lower[first])
-        np.minimum.at(above, hooked - low, under)
+        np.minimum.at(above, owners.places(hooked), under)
         moved, beyond = np.flatnonzero(above != numbers), True
         while beyond:
             nearer = above[moved]

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from cugraph_ws.graph.owners import Owners
+from cugraph_ws.partition.range_offsets import VERTEX_WORK
 from cugraph_ws.runtime.communicator import Communicator
 
 __all__ = ["Shuffle"]
@@ -62,14 +64,32 @@ class Shuffle:
         to = self._destinations if self._loops else self._destinations[apart]
         return [to] if self._directed else [to, self._sources[apart]]
 
-    def aim(self, comm: Communicator, cuts: Numbers) -> int:
+    def arcs(self) -> tuple[Array, Array]:
+        """Return the sources and destinations of this rank's arcs."""
+        if self._directed:
+            return self._sources, self._destinations
+        return (
+            np.concatenate([self._sources, self._destinations]),
+            np.concatenate([self._destinations, self._sources]),
+        )
+
+    def work(self, comm: Communicator, size: int) -> Numbers:
+        """Return the work of each of all vertices; collective."""
+        degrees = np.zeros(size, np.int64)
+        for numbers in self.targets():
+            degrees += np.bincount(numbers, minlength=size)
+        received = comm.alltoall([[degrees]] * comm.size)
+        everyone: Numbers = np.sum([buffer[0] for buffer in received], axis=0) + VERTEX_WORK
+        return everyone
+
+    def aim(self, comm: Communicator, owners: Owners) -> int:
         """Choose the order in which arcs are sent to owners; collective.
 
         Parameters
         ----------
         comm : Communicator
-        cuts : ndarray of int64, shape (comm.size + 1,)
-            Rank r owns the vertices numbered cuts[r] to cuts[r + 1] - 1.
+        owners : Owners
+            Which rank owns which vertices.
 
         Returns
         -------
@@ -91,7 +111,7 @@ class Shuffle:
             targets, arcs = ends[once], arcs[once]
             del ends, once
         del rows
-        order, counted = _by_owner(targets, cuts)
+        order, counted = _by_owner(targets, owners, comm.size)
         self._bounds = [0, *np.cumsum(counted).tolist()]
         self._order = arcs[order]
         starts = 2 * self._starts
@@ -153,12 +173,11 @@ class Shuffle:
         return np.concatenate([arcs[:0], *(piece[3] for piece in pieces)])
 
 
-def _by_owner(numbers: Array, cuts: Numbers) -> tuple[Array, list[int]]:
+def _by_owner(numbers: Array, owners: Owners, ranks: int) -> tuple[Array, list[int]]:
     """Group vertices by owner, stably; return their places, and the count of each owner."""
-    ranks = len(cuts) - 1
     small = (
         np.uint8 if ranks <= 255 else np.int64
     )  # NumPy sorts small integers by radix: linear time
-    owners = np.searchsorted(cuts[1:-1], numbers, side="right").astype(small)
-    order = np.argsort(owners, kind="stable")
-    return order, np.bincount(owners, minlength=ranks).tolist()
+    owner = owners.of(numbers).astype(small)
+    order = np.argsort(owner, kind="stable")
+    return order, np.bincount(owner, minlength=ranks).tolist()

@@ -51,7 +51,7 @@ def _symmetrised(shard: ShardGraph, weight: str | None = None) -> ShardGraph:
     back, ahead, *values_received = Halo.of(shard).send_to_owners(sources, destinations, *values)
     return ShardGraph(
         shard.comm,
-        shard.cuts,
+        shard.owners,
         np.concatenate([sources, ahead]),
         np.concatenate([destinations, back]),
         {str(weight): np.concatenate(both) for both in zip(values, values_received, strict=True)},

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
 from functools import partial
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -17,7 +17,8 @@ import pyarrow as pa
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames.base import Column, VertexNumbers, on_host
 from cugraph_ws.frames.ids import IdType, conform, read_ids
-from cugraph_ws.frames.values import cast_numbers, is_one_number, number_for_all
+from cugraph_ws.frames.values import cast_numbers, is_one_number, number_for_all, numbered_values
+from cugraph_ws.graph.owners import Owners
 from cugraph_ws.graph.vertices import PAIR, Vertices, id_columns, value_column
 from cugraph_ws.partition import id_encoding
 from cugraph_ws.partition.ghost_ids import ghost_ids
@@ -60,6 +61,7 @@ class ShardVertices(Vertices):
         super().__init__(sources, types, ids)
         self._comm = comm
         self._shard: Any = None
+        self._owned_ids: list[Any] | None = None  # if this rank's range has other ids
         self._kept: dict[str, list[tuple[Sequence[int], Column | InputError]]] = {}
         self._kept_rows: Numbers = np.empty(0, np.int64)
 
@@ -88,9 +90,35 @@ class ShardVertices(Vertices):
             if name not in ids:
                 self._kept[name] = [(part.place, _copied(part, name)) for part in parts.own]
 
-    def move(self, cuts: Numbers) -> None:
-        """Send ids to the owners of their vertices; collective."""
-        self.numbering = send_ids_to_owners(self._comm, self.numbering, cuts)
+    def groups_of(self, name: str, argument: str) -> Numbers:
+        """Return the index by vertex of an attribute's value among the distinct ones; collective."""
+        rows, columns = self._own_pairs(name, argument, None)
+        steps = [(place, partial(numbered_values, column)) for place, column in columns]
+        values: list[str] = []
+        for indices, distinct in in_order(self._comm, steps):
+            values += map(str, distinct.take(indices).to_pylist())
+        everyone = {*chain(*self._comm.allgather(sorted(set(values))))}
+        code_of = {value: code for code, value in enumerate(sorted(everyone))}
+        codes = np.array([code_of[value] for value in values], np.int64)
+        received = self._comm.alltoall([[rows, codes]] * self._comm.size)
+        all_rows, all_codes = map(np.concatenate, zip(*received, strict=True))
+        groups = np.full(self.size, -1, np.int64)
+        groups[all_rows] = all_codes
+        if len(all_rows) < self.size:
+            self._refuse_missing(int(groups.argmin()), self.size - len(all_rows), argument)
+        return groups
+
+    def move(self, owners: Owners) -> None:
+        """Send ids to the ranks of their ranges and, if these do not own them, to owners too; collective."""
+        self.numbering = send_ids_to_owners(self._comm, self.numbering, owners.cuts)
+        if not owners.in_ranges:
+            self._owned_ids = self.numbering.decode(owners.numbers())
+
+    def _own_ids(self, places: Any) -> list[Any]:
+        """Return the parts of the ids of some owned vertices.  Not collective."""
+        if self._owned_ids is None:
+            return list(self.numbering.own(places))
+        return [part.take(pa.array(places)) for part in self._owned_ids]
 
     def align_to(self, shard: ShardGraph) -> None:
         """Set the shard whose positions values are aligned to."""
@@ -134,7 +162,7 @@ class ShardVertices(Vertices):
 
     def describe_own(self, place: int) -> str:
         """Return the id of an owned vertex as text for errors.  Not collective."""
-        parts = self.numbering.own(np.array([place]))
+        parts = self._own_ids(np.array([place]))
         values = [kind.plain(part)[0].as_py() for kind, part in zip(self.types, parts, strict=True)]
         return repr(values[0] if len(values) == 1 else tuple(values))
 
@@ -150,9 +178,10 @@ class ShardVertices(Vertices):
         ranges = None if self.numbering.renumbered == "no" else self.numbering.ranges
         return Directory(self.sources, self.types, self.size, ranges, list(self._kept))
 
-    def own_columns(self, low: int, owned: int) -> dict[str, Any]:
-        """Return the ids of owned vertices as result columns.  Not collective."""
-        parts = self.numbering.own(np.arange(owned))
+    def own_columns(self, owners: Owners) -> dict[str, Any]:
+        """Return the ids of the vertices of this rank's range as result columns.  Not collective."""
+        low, high = owners.cuts[owners.rank : owners.rank + 2].tolist()
+        parts = self.numbering.own(np.arange(high - low))
         shown = (
             kind.output(part, nullable=False) for kind, part in zip(self.types, parts, strict=True)
         )
@@ -167,7 +196,7 @@ class ShardVertices(Vertices):
         if of_ghosts is None:
             return super()._outputs(numbers)
         places = pa.array(shard.place(wanted), mask=wanted < 0)
-        of_owned = self.numbering.own(np.arange(shard.owned))
+        of_owned = self._own_ids(np.arange(shard.owned))
         return [
             kind.output(pa.concat_arrays(parts).take(places), nullable=numbers.nullable)
             for kind, *parts in zip(self.types, of_owned, of_ghosts, strict=True)
@@ -357,8 +386,9 @@ class ShardVertices(Vertices):
         values_sent = np.concatenate([np.empty(0, np.dtype(dtype)), *converted])
         halo = Halo.of(shard)
         numbers, received = halo.send_to_owners(rows, values_sent)
-        values[numbers - shard.low] = received
-        has_value[numbers - shard.low] = True
+        places = shard.owners.places(numbers)
+        values[places] = received
+        has_value[places] = True
         halo.update(values, has_value)
 
     def _fill(self, values: Any, has_value: Any, argument: str, default: Any) -> None:
@@ -370,7 +400,7 @@ class ShardVertices(Vertices):
         owned_has_value = has_value[: shard.owned]
         lacking = len(owned_has_value) - count_true(owned_has_value)
         missing = total(self._comm, lacking)
-        first = shard.low + int(owned_has_value.argmin()) if lacking else None
+        first = int(shard.owners.number_at(int(owned_has_value.argmin()))) if lacking else None
         shown = [vertex for vertex in self._comm.allgather(first) if vertex is not None]
         if shown:
             self._refuse_missing(min(shown), missing, argument)

@@ -64,7 +64,7 @@ CASES: dict[str, tuple[pd.DataFrame, dict[str, Any]]] = {
     "undirected": (frame_of(random_edges(60, 45, seed=6)), {"directed": False}),
     "skewed": (frame_of(rmat(5, 2, seed=8), 2), {"directed": False}),
     "path": (frame_of(path(36, 3)), {}),
-    "path, other cuts": (frame_of(path(36, 2), 5), {"weights": [5.0, 1.0, 2.0]}),
+    "path, other cuts": (frame_of(path(36, 2), 5), {"cut": [5.0, 1.0, 2.0]}),
     "path, undirected": (frame_of(path(36, 3)), {"directed": False}),
     "loops": (frame_of(Edges(np.arange(9), np.arange(9), 9)), {}),
     "star": (frame_of(Edges(np.arange(1, 30), np.zeros(29, np.int64), 30)), {}),
@@ -74,7 +74,7 @@ CASES: dict[str, tuple[pd.DataFrame, dict[str, Any]]] = {
 
 
 def expected(frame: pd.DataFrame, **options: Any) -> pd.DataFrame:
-    options.pop("weights", None)
+    options.pop("cut", None)
     with ws.Graph(frame, **options) as graph:
         return ws.weakly_connected_components(graph)
 
@@ -101,7 +101,7 @@ def test_labels_are_those_of_the_whole_graph(
     if slow is not None:
         monkeypatch.setattr(components, "FEWEST", 1)
         monkeypatch.setattr(components, "SHARED", slow)
-    options = {**options, "weights": options.get("weights", [1.0] * 3)[:size]}
+    options = {**options, "cut": options.get("cut", [1.0] * 3)[:size]}
     whole = expected(frame, **options)
 
     def work(comm: ThreadCommunicator) -> Any:
@@ -187,7 +187,7 @@ def driven(frame: pd.DataFrame, comm: Any, **options: Any) -> tuple[Any, list[An
 
 def test_a_path_that_crosses_ranks_all_the_time_takes_few_steps() -> None:
     frame = frame_of(path(120, 2))
-    shares = on_ranks(2, lambda comm: driven(frame, comm, weights=[1.0, 1.0]))
+    shares = on_ranks(2, lambda comm: driven(frame, comm, cut=[1.0, 1.0]))
     assert not np.concatenate([labels for labels, _ in shares]).any()
     told = [[(one.direction, one.active) for one in steps] for _, steps in shares]
     assert told[0] == told[1]  # all ranks report the same

@@ -247,3 +247,46 @@ def test_text_ids_are_divided_among_copies(pair):
         assert_same(ws.closeness_centrality(graph), ws.closeness_centrality(edges))
         starts = ["v9", "v1", "v3"]
         assert_same(ws.multi_source_bfs(graph, starts), ws.multi_source_bfs(edges, starts))
+
+
+def test_vertices_that_go_together_give_the_same(pair, tmp_path):
+    """Whoever owns a vertex, results are in the order of ids over all workers; and less is sent."""
+    rng = np.random.default_rng(5)
+    side = 24
+    ids = rng.permutation(side * side).reshape(side, side)
+    tails = np.concatenate([ids[:, :-1].ravel(), ids[:-1].ravel()])
+    heads = np.concatenate([ids[:, 1:].ravel(), ids[1:].ravel()])
+    frame = pd.DataFrame({"source": tails, "destination": heads})
+    column = np.empty(side * side, np.int64)
+    column[ids.ravel()] = np.arange(side * side) % side // 8
+    vertices = pd.DataFrame({"vertex": range(side * side), "third": column})
+    edges = dd.from_pandas(frame, npartitions=3)
+    sent = {}
+    for cut in ("ranges", "arcs", "third"):
+        options = {"directed": False, "vertices": vertices, "spread": "parts"}
+        with ws.Graph(edges, cut=cut, **options) as graph, ws.Graph(frame, directed=False) as whole:
+            assert_same(ws.bfs(graph, 3), ws.bfs(whole, 3))
+            assert_same(
+                ws.weakly_connected_components(graph), ws.weakly_connected_components(whole)
+            )
+            assert_same(ws.jaccard(graph), ws.jaccard(whole))
+            path = tmp_path / cut
+            ws.run(ws.PageRank, graph, max_iter=4, tol=0.0, checkpoint=path)
+            result = ws.run(ws.PageRank, graph, max_iter=8, tol=0.0, resume=path)
+            assert_same(result.frame, ws.run(ws.PageRank, whole, max_iter=8, tol=0.0).frame)
+            sent[cut] = int(result.trace["bytes_sent"].sum())
+    assert 10 * sent["arcs"] <= sent["ranges"]
+    assert sent["third"] < sent["ranges"]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"cut": "country"}, "cut='country': give 'ranges', 'arcs', or a column of vertices="),
+        ({"cut": "arcs", "balance": [1, 2]}, "leave out one of the two"),
+        ({"cut": 4}, "cut=4 must be text"),
+    ],
+)
+def test_cuts_that_cannot_be_made(pair, options, message):
+    with pytest.raises(ws.InputError, match=message):
+        ws.Graph(dd.from_pandas(text_edges(), npartitions=2), **options)

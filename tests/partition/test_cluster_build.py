@@ -303,13 +303,13 @@ def test_range_offsets_divide_work_by_weight(monkeypatch, buckets, weights):
 @pytest.mark.parametrize("weights", [[1], [1, -1], [0, 0], [1, float("nan")], [1, float("inf")]])
 def test_weights_that_are_refused(weights):
     with pytest.raises(InputError, match=r"weights=.*give 2 finite numbers"):
-        build(2, deal([some_edges()], 2), weights=weights)
+        build(2, deal([some_edges()], 2), cut=weights)
 
 
 def test_weights_move_cuts():
     frame = some_edges(400, 80)
     even, uneven = (
-        build(2, deal(cut(frame, 4), 2), weights=weights, work=described)
+        build(2, deal(cut(frame, 4), 2), cut=weights or "ranges", work=described)
         for weights in (None, [3, 1])
     )
     assert_same(Graph(frame), uneven)

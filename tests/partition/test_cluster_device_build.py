@@ -112,7 +112,7 @@ CASES: dict[str, tuple[pd.DataFrame, dict[str, Any]]] = {
     "one way": (edges("one way"), {}),
     "one row": (edges("gaps", rows=1), {}),
     "nothing": (edges("gaps", rows=0), {}),
-    "weights": (edges("gaps"), {"weights": [3.0, 1.0, 0.5]}),
+    "weights": (edges("gaps"), {"cut": [3.0, 1.0, 0.5]}),
     "nothing carried": (edges("dense"), {"weight": None, "attributes": []}),
 }
 
@@ -128,7 +128,7 @@ def compare(frame: pd.DataFrame, comm: Any, options: dict[str, Any]) -> None:
         expected.own_arcs,
     )
     assert found.ghosts == expected.ghosts
-    assert_same_arrays(found.cuts, expected.cuts)
+    assert_same_arrays(found.owners.cuts, expected.owners.cuts)
     told = _edges_by_value(frame, expected.edge_attributes, expected.directed)
     assert_same_arrays(found.positions, expected.positions)
     for held, other in zip(found.boundaries, expected.boundaries, strict=True):
@@ -174,7 +174,7 @@ def test_the_same_shard_as_on_the_host(name: str) -> None:
 @pytest.mark.parametrize("ranks", [1, 2, 5])
 def test_the_same_shard_over_links(name: str, ranks: int) -> None:
     frame, options = CASES[name]
-    options = {key: value for key, value in options.items() if key != "weights"}
+    options = {key: value for key, value in options.items() if key != "cut"}
     over_links(ranks, lambda comm: compare(frame, comm, options))
 
 

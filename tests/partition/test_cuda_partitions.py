@@ -30,6 +30,7 @@ from verify import Edges
 import cugraph_ws as ws
 from cugraph_ws.backends.cuda.executor import CudaExecutor
 from cugraph_ws.execution.partitioned_loop import PartitionedLoop
+from cugraph_ws.graph.owners import Owners
 from cugraph_ws.partition.cut import even_offsets, own_constants, shards_of
 from cugraph_ws.partition.exchange import NoExchange, Traffic
 from cugraph_ws.partition.part import ProgramPart
@@ -491,7 +492,7 @@ def test_a_partition_is_made_of_arrays_alone():
 
         def part_of(comm):
             shard = ShardGraph(
-                comm, np.array([10, 12, 13]), *arcs[comm.rank], {},
+                comm, Owners(np.array([10, 12, 13]), comm.rank), *arcs[comm.rank], {},
                 vertices=None, kind=None, names=(["source"], ["destination"]),
             )  # fmt: skip
             starts = (shard.positions == 12,)

@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from functools import partial
 
+from bench.cpu.cuts import GRAPHS, cuts
 from bench.cpu.first_result import first_result
 from bench.cpu.groups import groups
 from bench.cpu.networkx_script import networkx_script
@@ -23,6 +24,7 @@ PARTS = {
     "first-result": Part(first_result, ("30,000 edges",), by_name=True, fixed=True),
     **{name: Part(partial(works, name), QUICK[0]) for name in ("csc", "algorithms", "known")},
     "groups": Part(groups, ("10,000 graphs",), by_name=True, fixed=True),
+    "cuts": Part(cuts, tuple(GRAPHS), by_name=True, fixed=True),
     "on-disk": Part(on_disk, ("24 M edges on disk",), by_name=True, fixed=True),
     "networkx": Part(networkx_script, QUICK[0]),
 }

@@ -13,9 +13,8 @@ Rudolph and Sleator, "Competitive snoopy caching", Algorithmica 1988).
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,6 +24,7 @@ import pyarrow as pa
 from cugraph_ws.execution.loop import Column, Loop, Step
 from cugraph_ws.graph.footprints import Sizes
 from cugraph_ws.graph.graph import Graph
+from cugraph_ws.partition.cut import joined
 from cugraph_ws.partition.shard import ShardGraph
 from cugraph_ws.runtime.arrays import as_host
 from cugraph_ws.runtime.device import device
@@ -190,7 +190,8 @@ class CoalescingLoop(Loop):
             if len(values) == self._graph.length
         }
         collected = self._collected(
-            {**{f"state {name}": values for name, values in by_vertex.items()}, **constants}
+            {**{f"state {name}": values for name, values in by_vertex.items()}, **constants},
+            self._by_number,
         )
         graph = self._whole_graph()
         self._moved = True
@@ -208,8 +209,8 @@ class CoalescingLoop(Loop):
         """Return the whole graph, on rank 0 only; rank 0 keeps it; collective."""
         share, cache = self._graph, self._graph.kept
         if "home" not in share.learned:
-            csc, low = share.csc, share.low
-            rows = np.repeat(np.arange(low, low + share.owned), csc.degrees)
+            csc = share.csc
+            rows = np.repeat(share.owners.numbers(), csc.degrees)
             names = list(share.edge_attributes)
             arcs = {name: share.edge_values(name) for name in names}
             ends = {"source": share.positions[csc.indices], "destination": rows}
@@ -230,16 +231,24 @@ class CoalescingLoop(Loop):
         graph: Graph | None = cache.get("home")
         return graph
 
-    def _collected(self, own: dict[str, Array]) -> dict[str, Array]:
-        """Return the concatenated arrays of all ranks on rank 0, an empty dict on others; collective."""
+    def _by_number(self, shares: Sequence[Array]) -> Array:
+        """Join all ranks' arrays by owned vertex to one by vertex number."""
+        whole: Array = joined(
+            shares, [self._graph.owners.index(rank) for rank in range(len(shares))]
+        )
+        return whole
+
+    def _collected(
+        self, own: dict[str, Array], join: Callable[[Sequence[Array]], Array] = np.concatenate
+    ) -> dict[str, Array]:
+        """Return the joined arrays of all ranks on rank 0, an empty dict on others; collective."""
         buffers: list[list[Array]] = [[] for _ in range(self._comm.size)]
         buffers[0] = [np.ascontiguousarray(array) for array in own.values()]
         received = self._comm.alltoall(buffers)
         if self._comm.rank:
             return {}
         return {
-            name: np.concatenate([buffer[place] for buffer in received])
-            for place, name in enumerate(own)
+            name: join([buffer[place] for buffer in received]) for place, name in enumerate(own)
         }
 
     def _handed_out(self, columns: Mapping[str, Array] | None) -> dict[str, Array]:
@@ -248,13 +257,13 @@ class CoalescingLoop(Loop):
         names = self._comm.allgather([] if columns is None else list(columns))[0]
         buffers: list[list[Array]] = [[] for _ in range(self._comm.size)]
         if columns is not None:
-            cuts = self._graph.cuts
+            rows = [self._graph.owners.index(rank) for rank in range(self._comm.size)]
             buffers = [
                 [
-                    np.ascontiguousarray(array[low:high] if name in by_vertex else array)
+                    np.ascontiguousarray(array[own] if name in by_vertex else array)
                     for name, array in columns.items()
                 ]
-                for low, high in pairwise(cuts.tolist())
+                for own in rows
             ]
         return dict(zip(names, self._comm.alltoall(buffers)[0], strict=True))
 

@@ -82,7 +82,7 @@ def reversed_shard(shard: DeviceShard) -> DeviceShard:
         If the rows of a rank would not fit on its GPU; on all ranks.
     """
     part, gpu = Part(shard, on_device=True), device()
-    xp, comm, low, owned = part.xp, shard.comm, part.low, part.owned
+    xp, comm, low, owned = part.xp, shard.comm, shard.low, part.owned
     names, csc = part.laid.edge_attributes, part.csc
     destinations = part.numbers[arc_rows(csc.offsets, part.laid.arcs)]
     ends, opposite, *values = part.halo.send_to_owners(
@@ -95,7 +95,7 @@ def reversed_shard(shard: DeviceShard) -> DeviceShard:
     wide = sum(column.dtype.itemsize for column in values)
     needed = estimate(len(ends), length, wide, False)
     attempt(comm, lambda: check_device_memory(needed))
-    bounds = as_host(xp.searchsorted(outside, xp.asarray(shard.cuts, outside.dtype)))
+    bounds = as_host(xp.searchsorted(outside, xp.asarray(shard.owners.cuts, outside.dtype)))
     ghosts = list(pairwise(bounds.tolist()))
     rows = (ends - low).astype(index)
     boundaries, order = _order(part, rows, outside, ghosts)
@@ -129,7 +129,7 @@ def reversed_shard(shard: DeviceShard) -> DeviceShard:
     )
     return DeviceShard(
         comm,
-        shard.cuts,
+        shard.owners.cuts,
         graph,
         placement,
         Totals(shard.number_of_edges, shard.number_of_arcs),
@@ -172,6 +172,6 @@ def _order(
     positions[falling] = xp.arange(owned, dtype=index)
     comm = part.halo.comm
     asked = comm.alltoall([[outside[first:last]] for first, last in ghosts])
-    boundaries = [(wanted - part.low).astype(index) for (wanted,) in asked]
+    boundaries = [part.owners.places(wanted).astype(index) for (wanted,) in asked]
     laid_boundaries = [xp.take(positions, boundary) for boundary in boundaries]
     return boundaries, order_ghosts(comm, ghosts, laid_boundaries)

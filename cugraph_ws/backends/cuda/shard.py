@@ -15,6 +15,7 @@ from cugraph_ws.backends.cuda.numbered_ids import ranks_of
 from cugraph_ws.backends.cuda.order import arc_rows, sort_ends
 from cugraph_ws.backends.cuda.shard_vertices import DeviceShardVertices
 from cugraph_ws.frames.base import FrameKind
+from cugraph_ws.graph.owners import Owners
 from cugraph_ws.partition.halo import Halo
 from cugraph_ws.partition.part import Part
 from cugraph_ws.partition.shard import ShardGraph
@@ -101,7 +102,8 @@ class DeviceShard(ShardGraph):
         directed: bool,
     ) -> None:
         carried = list(graph.edge_attributes)
-        self._set_up(comm, cuts, kind, vertices, names, carried, weight=weight, directed=directed)
+        owners = Owners(cuts, comm.rank)
+        self._set_up(comm, owners, kind, vertices, names, carried, weight=weight, directed=directed)
         self._vertices.align_to(self)
         self._edges, self._all_arcs, self._self_loops = totals
         self._find_ghosts(placement.bounds)
@@ -112,6 +114,11 @@ class DeviceShard(ShardGraph):
         self._laid = graph, laid_numbers, placement.laid_boundaries
 
     # ------------------------------------------------------------------------------ geometry
+
+    @property
+    def low(self) -> int:
+        """Number of the first owned vertex: ranks own ranges."""
+        return int(self.owners.number_at(0))
 
     @property
     def positions(self) -> npt.NDArray[np.int64]:
@@ -174,7 +181,7 @@ class DeviceShard(ShardGraph):
         with self._lock:
             if "ranks" not in self.kept:
                 xp, outside = device().xp, self._numbers[self.owned :]
-                words = xp.zeros(-(-int(self.cuts[-1]) // 32), np.uint32)
+                words = xp.zeros(-(-self.owners.size // 32), np.uint32)
                 rows = len(outside)
                 run(device(), "mark_bits", rows, outside, 0, rows, words, module="split")
                 self.kept["ranks"] = words, ranks_of(words, rows)
@@ -215,7 +222,7 @@ class DeviceShard(ShardGraph):
     # ------------------------------------------------------------------------------- results
 
     def _own_ids(self) -> Mapping[str, Any]:
-        return dict(self._vertices.own_columns(self.low, self.owned))
+        return dict(self._vertices.own_columns(self.owners))
 
     def edges_among(self, marks: Any) -> Any:
         """Return the edges into owned vertices whose ends are both marked.  Collective.

@@ -19,6 +19,7 @@ from cugraph_ws.backends.cuda.vertex_values import Places, plain_rows
 from cugraph_ws.frames.base import VertexNumbers
 from cugraph_ws.frames.ids import IdType
 from cugraph_ws.graph.numbering import Renumbered
+from cugraph_ws.graph.owners import Owners
 from cugraph_ws.graph.vertices import id_columns, value_column
 from cugraph_ws.partition.halo import Halo
 from cugraph_ws.partition.identities import OwnRange, ShardNumbering
@@ -287,11 +288,12 @@ class DeviceShardVertices(ShardVertices):
 
     # -------------------------------------------------------------------------------- results
 
-    def own_columns(self, low: int, owned: int) -> dict[str, Any]:
+    def own_columns(self, owners: Owners) -> dict[str, Any]:
         """Return the ids of owned vertices as result columns.  Not collective."""
         (name,), (kind,) = self.names, self.types
-        ids = None if self._ids is None else self._ids[:owned]
-        return {name: ids_of_range(ids, low, low + owned, kind)}
+        ids = None if self._ids is None else self._ids[: owners.owned]
+        low = int(owners.number_at(0))
+        return {name: ids_of_range(ids, low, low + owners.owned, kind)}
 
     def _outputs(self, numbers: VertexNumbers) -> list[Any]:
         xp, shard = device().xp, self._shard()

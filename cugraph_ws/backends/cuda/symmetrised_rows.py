@@ -40,17 +40,21 @@ def symmetrised(part: Part) -> Part:
     GraphMemoryError
         If the rows of a rank would not fit on its GPU; on all ranks.
     """
-    xp, low, owned = part.xp, part.low, part.owned
+    xp, owners, owned = part.xp, part.owners, part.owned
     rows, neighbours = _both_ends(part)
-    away = (neighbours < low) | (neighbours >= low + owned)
+    away = ~owners.holds(neighbours)
     outside = xp.unique(neighbours[away])
-    cuts = xp.asarray(part.graph.cuts, outside.dtype)
-    ghosts = list(pairwise((as_host(xp.searchsorted(outside, cuts)) + owned).tolist()))
+    order, bounds = owners.split(outside)
+    ghosts = [(first + owned, last + owned) for first, last in pairwise(bounds)]
     length = owned + len(outside)
     needed = estimate(len(rows), length, 0, False)
     attempt(part.halo.comm, lambda: check_device_memory(needed))
     index = number_dtype(length)
-    ranks = xp.where(away, owned + xp.searchsorted(outside, neighbours), neighbours - low)
+    ghost_places = xp.searchsorted(outside, neighbours)
+    if order is not None:  # each owner's ghosts are adjacent
+        ghost_places, outside = xp.argsort(order)[ghost_places], outside[order]
+    ranks = xp.where(away, owned + ghost_places, owners.places(neighbours))
+    del ghost_places
     del neighbours, away
     ends = Ends(rows.astype(index), ranks.astype(index))
     del rows, ranks
@@ -59,8 +63,8 @@ def symmetrised(part: Part) -> Part:
     graph = DeviceGraph(device(), vertex_order, indices, {}, undirected=False, names=())
     wanted = [outside[first - owned : last - owned] for first, last in ghosts]
     asked = part.halo.exchange([[numbers] for numbers in wanted])
-    boundaries = [xp.take(graph.positions, numbers - low) for (numbers,) in asked]
-    numbers = xp.concatenate([xp.arange(low, low + owned, dtype=outside.dtype), outside])
+    boundaries = [xp.take(graph.positions, owners.places(numbers)) for (numbers,) in asked]
+    numbers = xp.concatenate([owners.numbers(xp, outside.dtype), outside])
     laid_out = graph, xp.take(numbers, graph.numbers), boundaries
     device().trim()
     return Part(part.graph, on_device=True, laid_out=laid_out, ghosts=ghosts)
@@ -71,7 +75,7 @@ def _both_ends(part: Part) -> tuple[DeviceArray, DeviceArray]:
 
     Arcs between owned vertices occur twice, once from each end.  Collective.
     """
-    xp, low, owned, numbers, csc = part.xp, part.low, part.owned, part.numbers, part.csc
+    xp, owned, numbers, csc = part.xp, part.owned, part.numbers, part.csc
     rows = arc_rows(csc.offsets, part.laid.arcs)
     strange = csc.indices >= owned
     # Ghosts of one owner are adjacent, so sorting by position groups their arcs by owner.
@@ -92,4 +96,4 @@ def _both_ends(part: Part) -> tuple[DeviceArray, DeviceArray]:
         *(sources for sources, _ in received),
     ]
     opposite = [numbers[csc.indices], numbers[rows[staying]], *(ends for _, ends in received)]
-    return xp.concatenate(owned_ends) - low, xp.concatenate(opposite)
+    return part.owners.places(xp.concatenate(owned_ends)), xp.concatenate(opposite)

@@ -202,9 +202,9 @@ class Messages:
         Returns the offsets of the rows; for each rank, in its order, the places of the messages
         against its arcs; and the strengths of all messages.
         """
-        part, low = self._part, self._part.graph.cuts[:-1]
+        part, owners = self._part, self._part.owners
         sources = [part.numbers[part.csc.indices[array]] for array in arcs]
-        buffers = [[array - first] for array, first in zip(sources, low, strict=True)]
+        buffers = [[owners.places(array, rank)] for rank, array in enumerate(sources)]
         if strengths is not None:
             buffers = [
                 [*buffer, strengths[array]] for buffer, array in zip(buffers, arcs, strict=True)

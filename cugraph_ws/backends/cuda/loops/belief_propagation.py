@@ -146,8 +146,8 @@ class Messages:
         `along` has the messages along its arcs.  The source's owner has the reverse arc, whose
         message it sends.
         """
-        xp, halo, cuts = self._part.xp, self._part.halo, self._part.graph.cuts
-        owners = xp.searchsorted(xp.asarray(cuts, sources.dtype), sources, side="right") - 1
+        xp, halo = self._part.xp, self._part.halo
+        owners = halo.owners(sources)
         theirs = [xp.flatnonzero(owners == rank) for rank in range(halo.comm.size)]
         against = xp.empty_like(along)
         received = halo.exchange([[along[rows].ravel()] for rows in theirs])
