@@ -97,7 +97,12 @@ class OutArcs:
         """Ask the owners of destinations for their states from now on; return each one's place in the answers."""
         part, xp = self._part, self._part.xp
         distinct, places = xp.unique(targets, return_inverse=True)
-        cuts = as_host(xp.searchsorted(distinct, xp.asarray(part.graph.cuts))).tolist()
+        order, cuts = part.graph.owners.split(distinct)
+        if order is not None:
+            distinct = distinct[order]
+            answered = xp.empty_like(order)
+            answered[order] = xp.arange(len(order))
+            places = answered[places]
         asked = part.halo.exchange([[distinct[low:high]] for low, high in pairwise(cuts)])
         self._asked = part.placed(xp.concatenate([wanted for (wanted,) in asked]))
         self._asked_cuts = np.cumsum([0, *(len(wanted) for (wanted,) in asked)]).tolist()

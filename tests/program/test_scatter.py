@@ -63,6 +63,21 @@ def test_zoo(entry: Entry) -> None:
         check(entry, "random", engine="cuda", partitions=2)
 
 
+def test_any_owners() -> None:
+    vertices = pd.DataFrame({"vertex": range(N), "owner": RNG.integers(0, 3, N)})
+    edges = EDGES.assign(weight=(8 * EDGES.weight).astype(int))
+    for entry in SCATTER:
+        given = entry.given(N)
+        options = {"engine": "python", "max_iter": 3, **given}
+        with (
+            ws.Graph(edges, weight="weight", vertices=vertices[["vertex"]]) as whole,
+            ws.Graph(edges, weight="weight", vertices=vertices, cut="owner") as apart,
+        ):
+            alone = ws.run(entry.program, whole, **options).frame
+            divided = ws.run(entry.program, apart, plan=ws.Plan(partitions=3), **options).frame
+        pd.testing.assert_frame_equal(divided, alone, rtol=1e-9)
+
+
 def rows_of(edges: pd.DataFrame, n: int) -> list[list[tuple[int, float]]]:
     """Return the out-edges of each vertex: where they lead, and the weight."""
     rows: list[list[tuple[int, float]]] = [[] for _ in range(n)]
