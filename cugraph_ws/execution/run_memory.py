@@ -380,8 +380,7 @@ def program_memory(
     edge_state_bytes = sum(_width_of(field.type) for field in program.edge_state.values())
     by_arc = 2 * edge_state_bytes + 22 + 4 * each if edge_state_bytes else 0
     if program.scatters:  # attributes in the order of out-arcs, and where these are
-        by_arc = edge_state_bytes + 24 + 8 * len(read)
-        csr = sizes.csr
+        by_arc, csr = edge_state_bytes + 24 + 8 * len(read), sizes.csr
     summing = 0.0
     if sizes.weighted and {"in_weight", "out_weight"} & set(sums):
         summing = 24 * vertices + 8 * arcs * (not sizes.mapped) + csr  # before there is a state
