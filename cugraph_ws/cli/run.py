@@ -62,10 +62,15 @@ def run_command(
 
     with job.graph(tuple(loaded.edges), weighted=weighted) as graph:
         arguments = _parse(job, loaded, parameters)
+        # A program that declares how many supersteps it has, and no residual, is done after them
+        declared = (
+            getattr(loaded, "max_iter", None) is not None
+            and getattr(loaded, "residual", None) is None
+        )
         job.run(
             graph,
             loaded,
-            limited=job.options.max_iter is not None,
+            limited=declared or job.options.max_iter is not None,
             edge_output=edge_output,
             **arguments,
         )

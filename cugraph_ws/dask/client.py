@@ -227,6 +227,7 @@ class RankTasks:
         ]
         self._leading = self._addresses if apart else self._addresses[:1]  # workers of ranks 0
         keys = [f"{self.run}-{rank}" for rank in range(len(contexts))]
+        self._interrupted = False
         self._direct: StartedRun | None = None  # while a direct reply may precede Dask's
         requests: WorkerRequests | None = provider("accelerators").worker_requests()
         if direct is not None and requests is not None:
@@ -339,8 +340,7 @@ class RankTasks:
         Exception
             What a rank raised.
         """
-        interrupted = False
-        done = False
+        interrupted = done = False
         # Ctrl-C is delayed: an exception that is raised just anywhere may be lost in a finalizer.
         with HeldInterrupts() as interrupts:
             while not done:
@@ -358,7 +358,14 @@ class RankTasks:
                     interrupted = True
                     self._unanswered = "interrupt"
         self._over = True
+        self._interrupted = interrupted
         return self.futures
+
+    def end_if_interrupted(self) -> None:
+        """Raise KeyboardInterrupt if there was a Ctrl-C that the ranks had not heard of, or that cannot end a build."""
+        if self._interrupted:
+            self.release()
+            raise KeyboardInterrupt
 
     @property
     def _scheduler(self) -> Any:

@@ -353,6 +353,7 @@ class ClusterGraph(GraphMethods[Any]):
         )
         rank_tasks.advice = f"The build was tried {RESTARTS + 1} times; find out why workers are lost, and run it again"
         rank_tasks.join()
+        rank_tasks.end_if_interrupted()
         self._keep(rank_tasks)
         self._unlike = False
 
@@ -597,6 +598,7 @@ class ClusterGraph(GraphMethods[Any]):
         )
         rank_tasks.join()
         self._unlike = unlike
+        rank_tasks.end_if_interrupted()
         return rank_tasks
 
     # --------------------------------------------------------------------------------------- runs
@@ -714,7 +716,11 @@ class ClusterGraph(GraphMethods[Any]):
         self._took[name] = time.perf_counter() - begun
         self._unlike = unlike
         try:
-            return self._assembled(rank_tasks, summed=self._copied and used > 1 and not divided[0])
+            result = self._assembled(
+                rank_tasks, summed=self._copied and used > 1 and not divided[0]
+            )
+            rank_tasks.end_if_interrupted()
+            return result
         finally:
             rank_tasks.release()
 

@@ -38,6 +38,7 @@ from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.refinement import ExchangeMethod
 from cugraph_ws.program.binding import BoundProgram
 from cugraph_ws.program.budget import OutOfSteps
+from cugraph_ws.program.conventions import names_columns
 from cugraph_ws.program.declarations import VertexParameter
 from cugraph_ws.program.edge_program import EdgeProgram
 from cugraph_ws.program.inference import Inference
@@ -141,6 +142,7 @@ class CheckReport:
         return "\n".join([*lines, *map(str, self.differences)])
 
 
+@names_columns
 def check(
     program: VertexProgram | Phases | EdgeProgram | WalkProgram | type[Any],
     graph: Graph[FrameT] | FrameT,

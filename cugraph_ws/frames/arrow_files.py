@@ -94,7 +94,12 @@ def open_folder(path: Path) -> Folder:
     for file in files:
         if not begins_with(file, PARQUET):
             raise FileError(f"{file}: is not a Parquet file; make it again or move it elsewhere")
-        schemas.append(parquet.read_schema(arrow_path(file)).remove_metadata())
+        try:
+            schemas.append(parquet.read_schema(arrow_path(file)).remove_metadata())
+        except (OSError, pa.ArrowException) as error:
+            raise FileError(
+                f"{file}: may be truncated or damaged ({str(error).split('. ')[0]}); make or fetch it again"
+            ) from error
     merged = schemas[0]
     for file, schema in zip(files[1:], schemas[1:], strict=True):
         try:

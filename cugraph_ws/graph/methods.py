@@ -88,6 +88,8 @@ class GraphMethods(Generic[FrameT]):
     if not TYPE_CHECKING:  # checkers would take any name for an attribute
 
         def __getattr__(self, name: str) -> Any:
+            if name == "_vertices":
+                raise InputError("the graph is closed; use it before close() or inside its `with`")
             remedy = (
                 "" if name.startswith("_") else did_you_mean(name, [*PUBLIC, *METHODS], "graph.")
             )

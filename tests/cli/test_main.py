@@ -479,6 +479,16 @@ def test_run_a_program(words, hops):
     assert finite == hops
 
 
+def test_a_program_that_declares_its_supersteps_is_done_after_them():
+    text = Path("program.py").read_text()
+    Path("limited.py").write_text(
+        text.replace("    hops: ws.float64", "    max_iter = 1\n    hops: ws.float64", 1)
+    )
+    found = result("run", "limited.py:Hops", "edges.parquet", "source=a")
+    assert found["hops"].to_pylist() == [0.0, 1.25, 1.5, float("inf"), float("inf")]
+    assert run("run", "program.py:Hops", "edges.parquet", "source=a", "--timeout", "1e-9") == 1
+
+
 def test_run_with_a_column_of_the_vertices():
     words = ("run", "program.py:Hops", "edges.parquet", "source=a", "bonus=first")
     found = result(*words, "--vertices", "vertices.parquet")

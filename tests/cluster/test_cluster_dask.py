@@ -628,6 +628,22 @@ def test_ctrl_c_is_not_lost(pair, monkeypatch):
     assert unheard == ["interrupt"]
 
 
+@pytest.mark.usefixtures("usual_handler")
+def test_ctrl_c_ends_a_build(pair, monkeypatch):
+    look = RankTasks._look
+
+    def pressed(self: RankTasks) -> bool:
+        signal.raise_signal(signal.SIGINT)
+        monkeypatch.setattr(RankTasks, "_look", look)
+        return look(self)
+
+    monkeypatch.setattr(RankTasks, "_look", pressed)
+    with pytest.raises(KeyboardInterrupt), on_workers(SKEWED):
+        pass
+    with on_workers(SKEWED) as graph:
+        assert len(ws.bfs(graph, 0)) == SKEWED.n, "workers can be used as before"
+
+
 @pytest.mark.parametrize(
     "call",
     [

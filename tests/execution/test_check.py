@@ -98,6 +98,11 @@ class Narrow:
         return max(old.x, gathered), gathered * 0.3
 
 
+def test_columns_are_named_as_for_run():
+    edges = pd.DataFrame({"payer": [0, 1, 2], "payee": [1, 2, 0]})
+    assert ws.check(ws.BFS, edges, source="payer", destination="payee", start=0)
+
+
 def test_a_float32_is_widened_beside_a_number_as_by_the_compiler():
     """A difference in the last bit of a maximum would be reported."""
     singles = np.array([0.1, 0.3, 0.7, 0.2, 0.1], np.float32)

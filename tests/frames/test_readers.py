@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 from cugraph_ws.errors import FileError, GraphMemoryError, InputError
 from cugraph_ws.frames import graph_file, streams, textfiles
+from cugraph_ws.frames.arrow_files import open_folder
 from cugraph_ws.frames.readers import read_edges, read_frame
 from cugraph_ws.frames.writers import check_writable, write_chunks, write_frame
 
@@ -278,6 +279,17 @@ def test_an_unknown_format(tmp_path):
 def test_a_folder_without_parquet(tmp_path):
     with pytest.raises(FileError, match=r"no \.parquet files"):
         read_edges(tmp_path)
+
+
+def test_a_truncated_file_of_a_folder_is_named(tmp_path):
+    for name in ("a", "b"):
+        pd.DataFrame({"source": range(9), "destination": 0}).to_parquet(
+            tmp_path / f"{name}.parquet"
+        )
+    file = tmp_path / "b.parquet"
+    file.write_bytes(file.read_bytes()[:-40])
+    with pytest.raises(FileError, match=r"b\.parquet: may be truncated or damaged \(Parquet magic"):
+        open_folder(tmp_path)
 
 
 def test_truncated_files(tmp_path):

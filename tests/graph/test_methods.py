@@ -59,6 +59,7 @@ def test_a_closed_graph_says_so(graph: Any) -> None:
         lambda: len(graph),
         lambda: "a" in graph,
         lambda: graph.vertices,
+        graph.pagerank,
         graph.to_scipy,
     ):
         with pytest.raises(ws.InputError, match="closed"):
