@@ -716,11 +716,7 @@ class ClusterGraph(GraphMethods[Any]):
         self._took[name] = time.perf_counter() - begun
         self._unlike = unlike
         try:
-            result = self._assembled(
-                rank_tasks, summed=self._copied and used > 1 and not divided[0]
-            )
-            rank_tasks.end_if_interrupted()
-            return result
+            return self._assembled(rank_tasks, summed=self._copied and used > 1 and not divided[0])
         finally:
             rank_tasks.release()
 
@@ -766,6 +762,8 @@ class ClusterGraph(GraphMethods[Any]):
         If they are summed, they differ in their last column only, and its sums are the result.
         """
         schemas, facts, error = rank_tasks.summary()
+        if error is None:
+            rank_tasks.end_if_interrupted()
         if "number" in facts:
             return facts["number"]
         frames = []
