@@ -666,7 +666,7 @@ class GraphView(Framed[FrameT]):
         return self._host().values(name, order)
 
     def _check_carried(self, name: str) -> None:
-        if name == PARALLEL_RANK:
+        if isinstance(name, str) and name == PARALLEL_RANK:
             return
         if not isinstance(name, (str, int)) or name not in self._carried:
             raise InputError(

@@ -32,6 +32,7 @@ FUNCTIONS = {
     if inspect.isfunction(function := getattr(ws, name))
     and "graph" in (parameters := inspect.signature(function).parameters)
     and "options" in parameters
+    and name != "run_many"  # of programs, with options of each
 }
 PROGRAM = '''
 import cugraph_ws as ws

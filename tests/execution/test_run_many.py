@@ -165,6 +165,7 @@ def test_an_error_in_one_run_ends_the_others(at_once, monkeypatch):
         assert caught.value.__notes__ == [f"in programs[{place}], SSSP"]
 
 
+@pytest.mark.usefixtures("usual_handler")
 def test_an_interrupt_ends_all_runs_and_keeps_results(at_once, monkeypatch):
     def press() -> None:
         os.kill(os.getpid(), signal.SIGINT)
