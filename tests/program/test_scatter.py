@@ -15,7 +15,7 @@ from emulator.device import emulated
 from plans import planned
 from shapes import SHAPES, random_edges, undirected
 from zoo import Entry, difference, found_by, graph_of, reference_graph, remembering, shown
-from zoo_scatter import SCATTER, Auction, DividedFlow, Lightest, SoftmaxWalk, Tokens, TwoBest
+from zoo_scatter import SCATTER, Auction, DividedFlow, SoftmaxWalk, Tokens, TwoBest
 
 import cugraph_ws as ws
 
@@ -319,7 +319,7 @@ def test_an_index_out_of_range_ends_the_run() -> None:
 @pytest.mark.long
 def test_check_compares_every_way() -> None:
     graph = graph_of(GRAPHS["random"])
-    for program in (Auction, Tokens, Lightest):
+    for program in (Auction, Tokens):
         assert ws.check(program, graph, seed=3) if program is Tokens else ws.check(program, graph)
 
 
