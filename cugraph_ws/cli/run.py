@@ -48,12 +48,13 @@ def run_command(
     """
     from cugraph_ws.program.conventions import needs_weight
     from cugraph_ws.program.phases import programs_of
+    from cugraph_ws.program.vertex_program import VertexProgram
 
     job.check_outputs()
     if edge_output is not None:
         job.check_output(edge_output)
     loaded = load_program(program)
-    keeps_state = getattr(loaded, "edge_state", None) and not getattr(loaded, "scatters", False)
+    keeps_state = isinstance(loaded, VertexProgram) and loaded.edge_state and not loaded.scatters
     if edge_output is not None and not keeps_state:
         raise InputError(f"--edge-output {edge_output}: {NO_EDGE_STATE}")
 
@@ -63,14 +64,15 @@ def run_command(
     with job.graph(tuple(loaded.edges), weighted=weighted) as graph:
         arguments = _parse(job, loaded, parameters)
         # A program that declares how many supersteps it has, and no residual, is done after them
-        declared = (
-            getattr(loaded, "max_iter", None) is not None
-            and getattr(loaded, "residual", None) is None
+        limits_itself = (
+            isinstance(loaded, VertexProgram)
+            and loaded.max_iter is not None
+            and loaded.residual is None
         )
         job.run(
             graph,
             loaded,
-            limited=declared or job.options.max_iter is not None,
+            limited=limits_itself or job.options.max_iter is not None,
             edge_output=edge_output,
             **arguments,
         )
