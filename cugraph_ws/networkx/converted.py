@@ -63,6 +63,10 @@ class ConvertedGraph:
         self._directed = directed
         self._built: dict[tuple[Any, ...], Graph[Any]] = {}
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the built graphs out: NetworkX's graphs keep this one, and are pickled and copied with it."""
+        return self.__dict__ | {"_built": {}}
+
     def __len__(self) -> int:
         return len(self.nodes)
 

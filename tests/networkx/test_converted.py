@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
+from collections.abc import Callable
+from typing import Any
+
 import networkx as nx
 import pytest
 from networkx_calls import GRAPHS
@@ -16,6 +21,16 @@ def test_graphs_are_built_once() -> None:
     assert converted.built("weight") is converted.built("weight") is not converted.built()
     assert converted.built(backward=True) is not converted.built()
     assert converted.built(simple=True) is converted.built()
+
+
+@pytest.mark.parametrize("copied", [lambda graph: pickle.loads(pickle.dumps(graph)), copy.deepcopy])
+def test_a_graph_that_was_converted_is_copied_without_what_was_built(
+    copied: Callable[[Any], Any],
+) -> None:
+    graph = nx.karate_club_graph()
+    with nx.config(warnings_to_ignore={"cache"}):
+        expected = nx.pagerank(graph, backend="cugraph_ws")
+        assert nx.pagerank(copied(graph), backend="cugraph_ws") == expected
 
 
 def test_an_undirected_graph_is_its_reverse() -> None:
