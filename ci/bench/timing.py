@@ -286,7 +286,7 @@ def clocked(run: Callable[[], Any]) -> tuple[float, Any]:
 
 def _wait() -> None:
     """Wait for the work queued on the GPU, if one is in use."""
-    if (cupy := sys.modules.get("cupy")) is not None:
+    if (cupy := sys.modules.get("cupy")) is not None and cupy.is_available():
         cupy.cuda.Device().synchronize()
 
 
