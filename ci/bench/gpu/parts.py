@@ -13,6 +13,7 @@ from bench.gpu.draws import draws
 from bench.gpu.expressions import expressions
 from bench.gpu.first_calls import first_calls
 from bench.gpu.host_arcs import host_arcs
+from bench.gpu.large_folder import large_folder
 from bench.gpu.layouts import layouts
 from bench.gpu.supersteps import supersteps
 from bench.graphs import GENERATED, UNSEEN
@@ -27,6 +28,7 @@ PARTS = {
     "frames": Part(partial(works, "frames"), ("RM20", *LARGE)),
     "known": Part(partial(works, "known"), ("KR20", "KR22", "grid")),
     "draws": Part(draws, ("KR22",)), "expressions": Part(expressions, ("KR22",)), "host-arcs": Part(host_arcs, ("KR24",)),
+    "large-folder": Part(large_folder, ("RMAT 26, 2.15 G edges",), by_name=True, fixed=True),
     "layouts": Part(layouts, ("social-77K", "web-325K", "cliques", "road-like")),
     "ranks": Part(partial(works, "ranks"), UNSEEN), "searches": Part(partial(works, "searches"), LARGE),
 }  # fmt: skip
