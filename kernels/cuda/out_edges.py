@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from cugraph_ws.kernels.cuda.interface import (
-    clear_arc,
     load,
     send_out,
     send_out_together,
@@ -47,8 +46,6 @@ def send_messages(
     for vertex in range(block() * threads() + thread(), rows, blocks() * threads()):
         begin, end = np.int64(offsets[vertex]), np.int64(offsets[vertex + 1])
         if end > begin and end - begin <= longest:
-            for arc in range(begin, end):
-                clear_arc(arrays, arc)
             source = load(state, constants, vertex)
             send_out(source, arrays, state, constants, begin, end - begin, values)
 
@@ -58,7 +55,7 @@ def send_messages_together(
     shape: Any, rows: Any, offsets: Any, arrays: Any, state: Any, constants: Any, parameters: Any,
     sums: Any, number: Any,
 ) -> None:  # fmt: skip
-    """Let the vertices `rows` send, each by a block; a thread clears the arcs that it may send along.
+    """Let the vertices `rows` send, each by a block.
 
     `shape` is the number of vertices of the graph, and of `rows`; see `send_messages`.
     """
@@ -67,7 +64,5 @@ def send_messages_together(
     for place in range(block(), count, blocks()):
         vertex = np.int64(rows[place])
         begin, end = np.int64(offsets[vertex]), np.int64(offsets[vertex + 1])
-        for arc in range(begin + thread(), end, threads()):
-            clear_arc(arrays, arc)
         source = load(state, constants, vertex)
         send_out_together(source, arrays, state, constants, begin, end - begin, values)

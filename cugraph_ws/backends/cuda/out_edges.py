@@ -63,6 +63,7 @@ class OutRows:
         """
         part, out = self._part, self._arcs
         beyond = self._device.xp.zeros(1, "int64")
+        out.clear()
         arrays = (out.indices, out.places, out.edges, out.stored, beyond)
         read = (*map(out.with_targets, (state, constants)), values, sums, number)
         if part.owned:
