@@ -38,10 +38,9 @@ class OutRows:
         self._device, self._part, xp = device, part, device.xp
         self._arcs = OutArcs(part, sent, reads_target=reads_targets(program))
         lengths = xp.diff(self._arcs.offsets[: part.owned + 1])
-        bounds = ((LONG, VERY_LONG, WARP), (VERY_LONG, None, WIDE))
         self._long = [
-            (xp.flatnonzero((lengths > low) & (True if high is None else lengths <= high)), threads)
-            for low, high, threads in bounds
+            (xp.flatnonzero((lengths > LONG) & (lengths <= VERY_LONG)), WARP),
+            (xp.flatnonzero(lengths > VERY_LONG), WIDE),
         ]
 
     def send(
