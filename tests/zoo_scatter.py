@@ -172,6 +172,27 @@ class Tokens:
 
 
 @entry(message=int, into=SCATTER)
+class Fives:
+    """`active` would go on without changes, but silence keeps a state, so only a vertex that has changed is active."""
+
+    x: ws.int64
+    combine = max
+    max_iter = 6
+
+    def init(vertex):
+        return 3
+
+    def scatter(own, edges):
+        edges[len(edges) - 1].send(1 + len(edges))
+
+    def apply(old, gathered, p):
+        return max(old.x, gathered, p.superstep) % 5
+
+    def active(new):
+        return new.x < 5
+
+
+@entry(message=int, into=SCATTER)
 class Lightest:
     """The least number that comes along lightest out-edges, all of them if several are."""
 
