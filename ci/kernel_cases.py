@@ -26,7 +26,7 @@ from plans import planned
 from shapes import random_edges
 from verify import Edges
 from zoo_edges import EDGE_ZOO
-from zoo_scatter import Auction
+from zoo_scatter import Auction, DividedFlow
 from zoo_vectors import WIDE, Beliefs, K, Sketch, Smoothed
 
 import cugraph_ws as ws
@@ -41,6 +41,7 @@ from cugraph_ws.backends.cuda import (
     grouping,
     label_tables,
     modes,
+    out_edges,
     rows,
 )
 from cugraph_ws.backends.cuda import graph as device_graph
@@ -598,7 +599,7 @@ def _walks() -> list[Case]:
 
 
 def _vectors() -> list[Case]:
-    """Return runs of programs with vectors: with reductions, functions of NumPy, aggregates, a residual; and one of `scatter`."""
+    """Return runs of programs with vectors: with reductions, functions of NumPy, aggregates, a residual; and some of `scatter`."""
     edges = random_edges(4, 8, seed=5)
     frame = pd.DataFrame(
         {"source": edges.source, "destination": edges.destination, "weight": edges.weight}
@@ -608,8 +609,13 @@ def _vectors() -> list[Case]:
         graph = ws.Graph(frame, vertices=pd.DataFrame({"vertex": range(4)}))
         ws.run(program, graph, max_iter=1, engine="cuda", **given)
 
+    def run_long(program: Any) -> None:
+        with patch.object(out_edges, "LONG", 0):
+            run(program)
+
     return [
-        ("", partial(run, Auction)),
+        ("", partial(run_long, Auction)),
+        ("", partial(run_long, DividedFlow)),
         ("", partial(run, Beliefs, prior=np.ones((4, WIDE)))),
         ("", partial(run, Sketch)),
         ("", partial(run, Smoothed, features=np.ones((4, K)))),

@@ -440,10 +440,10 @@ class _Run:
             is_active = any(not _same(*pair) for pair in zip(old, new, strict=True))
             # Where order does not matter, only changed vertices can be active.
             # So it is where messages may be absent, and no vertex applies without one.
-            only_changed = program.asynchronous or (
-                "no_message" in functions["compute"].__code__.co_names
-                and not hears_silence(program)
+            may_be_silent = (
+                "scatter" in functions or "no_message" in functions["compute"].__code__.co_names
             )
+            only_changed = program.asynchronous or (may_be_silent and not hears_silence(program))
             if "active" in functions and (is_active or not only_changed):
                 drawn = self.drawing(p, "active", v)
                 is_active = bool(_call(functions["active"], old=old, new=new, p=drawn))

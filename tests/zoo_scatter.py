@@ -8,9 +8,19 @@ from zoo import Entry, entry
 
 import cugraph_ws as ws
 
-__all__ = ["SCATTER", "Auction", "DividedFlow", "Lightest", "SoftmaxWalk", "TwoBest"]
+__all__ = [
+    "FORMS",
+    "SCATTER",
+    "Auction",
+    "DividedFlow",
+    "Drawn",
+    "Lightest",
+    "SoftmaxWalk",
+    "TwoBest",
+]
 
 SCATTER: list[Entry] = []  # that are run on a few graphs
+FORMS: list[Entry] = []  # loops over edges of each form, which threads of a GPU may share or not
 
 
 @entry(message=float, tolerance=1e-9, into=SCATTER)
@@ -162,6 +172,27 @@ class Tokens:
 
 
 @entry(message=int, into=SCATTER)
+class Fives:
+    """`active` would go on without changes, but silence keeps a state, so only a vertex that has changed is active."""
+
+    x: ws.int64
+    combine = max
+    max_iter = 6
+
+    def init(vertex):
+        return 3
+
+    def scatter(own, edges):
+        edges[len(edges) - 1].send(1 + len(edges))
+
+    def apply(old, gathered, p):
+        return max(old.x, gathered, p.superstep) % 5
+
+    def active(new):
+        return new.x < 5
+
+
+@entry(message=int, into=SCATTER)
 class Lightest:
     """The least number that comes along lightest out-edges, all of them if several are."""
 
@@ -183,3 +214,176 @@ class Lightest:
 
     def apply(old, gathered):
         return min(old.x, gathered)
+
+
+def gain(edge, price):
+    return edge.whole * 3 - edge.dst.x + price
+
+
+@entry(message=int, into=FORMS)
+class RunningTotals:
+    """Each edge is sent what has been added up before it: values are carried from edge to edge."""
+
+    x: ws.int64
+    whole: ws.edge(ws.int64, default=2)
+    combine = sum
+    max_iter = 3
+
+    def init(vertex):
+        return vertex * 5 % 7
+
+    def scatter(own, edges):
+        total = 0
+        for edge in edges:
+            total += edge.whole + edge.dst.x
+            edge.send(total % 11)
+
+    def apply(old, gathered):
+        return (old.x + gathered) % 13
+
+
+@entry(message=int, into=FORMS)
+class LastOnes:
+    """What loops leave behind: the last edge, the last of some, the count of passes until one ends early."""
+
+    x: ws.int64
+    whole: ws.edge(ws.int64, default=2)
+    combine = sum
+    max_iter = 3
+
+    def init(vertex):
+        return vertex * 5 % 7
+
+    def scatter(own, edges):
+        seen = last = 0
+        for edge in edges:
+            if edge.whole % 3 == 1:
+                last = edge.dst.x
+        for i in range(len(edges)):
+            if edges[i].dst.x > 5:
+                break
+            seen += 1
+        for other in edges:
+            share = other.dst.x % 4
+            other.send(share)
+        edge.send(last + 3 * seen + share)
+
+    def apply(old, gathered):
+        return (old.x + gathered) % 13
+
+
+@entry(message=int, into=FORMS)
+class Ranks:
+    """Each edge is sent its rank among the edges, by a loop in a loop; one is passed over."""
+
+    x: ws.int64
+    whole: ws.edge(ws.int64, default=2)
+    combine = max
+    max_iter = 3
+
+    def init(vertex):
+        return vertex * 5 % 7
+
+    def scatter(own, edges):
+        for edge in edges:
+            if edge.dst.x == 3:
+                continue
+            before = 0
+            for other in edges:
+                if other.whole < edge.whole:
+                    before += 1
+            edge.send(before % 9 + own.x)
+
+    def apply(old, gathered):
+        return min(old.x + 1, gathered % 8)
+
+
+@entry(message=int, into=FORMS)
+class Folds:
+    """Several folds in a loop, after values of each edge; one of them only of some edges."""
+
+    x: ws.int64
+    even: ws.boolean
+    whole: ws.edge(ws.int64, default=2)
+    combine = min
+    max_iter = 3
+
+    def init(vertex):
+        return vertex * 5 % 7, vertex % 2 == 0
+
+    def scatter(own, edges):
+        total = worst = some = flags = 0
+        for edge in edges:
+            worth = edge.whole * 2
+            if edge.dst.even:
+                worth = edge.dst.x - edge.whole
+            total += worth * worth % 5
+            worst = max(worst, 3 - worth)
+        for edge in edges:
+            if edge.whole > 1:
+                continue
+            some += edge.dst.x
+        for edge in edges:
+            flags += edge.dst.even
+        for edge in edges:
+            edge.send((total + 2 * worst + 3 * some + flags + edge.whole) % 17)
+
+    def apply(old, gathered):
+        return (old.x + gathered) % 13, gathered % 2 == 0
+
+
+@entry(message=int, into=FORMS)
+class Replaced:
+    """Messages that are replaced: by one along another edge, in a loop, or after all."""
+
+    x: ws.int64
+    even: ws.boolean
+    whole: ws.edge(ws.int64, default=2)
+    combine = sum
+    max_iter = 3
+
+    def init(vertex):
+        return vertex * 5 % 7, vertex % 2 == 0
+
+    def scatter(own, edges):
+        best = 0
+        for edge in edges:
+            edge.send(1)
+        for i in range(1, len(edges)):
+            if gain(edges[i], own.x) > gain(edges[best], own.x) or edges[i].dst.even:
+                best = i
+            edges[len(edges) - 1 - i].send(i % 5)
+            edges[0].send(i + edges[i].whole)
+        i = 0
+        while i < len(edges) and edges[i].dst.x < 6:
+            i += 2
+        if i < len(edges):
+            edges[i].send(7)
+        edges[best].send(own.x + best)
+
+    def apply(old, gathered):
+        return (old.x + gathered) % 13, gathered % 2 == 0
+
+
+@ws.vertex_program
+class Drawn:
+    """A number is drawn for each edge, and the first of the edges that draw a 2 ends it."""
+
+    x: ws.int64
+    combine = sum
+    max_iter = 3
+
+    def init(vertex):
+        return vertex * 5 % 7
+
+    def scatter(own, edges, p):
+        for edge in edges:
+            edge.send(p.random_integer(5) + edge.dst.x)
+        for edge in edges:
+            if p.random_integer(20) == 2:
+                edge.send(9)
+                return
+            edge.send(own.x)
+
+    def apply(old, gathered):
+        return (old.x + gathered) % 13

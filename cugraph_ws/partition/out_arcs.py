@@ -30,7 +30,7 @@ class OutArcs:
     ----------
     part : ProgramPart
     sent : sequence of array, each of shape (arcs,)
-        By in-arc, what has been sent along it.
+        By in-arc, whether something has been sent along it, and the parts of what has.
     reads_target : bool
         Whether the states are read of the vertices that arcs lead to.
 
@@ -120,6 +120,10 @@ class OutArcs:
             part.xp.concatenate([column, next(read)]) if len(column) == part.size else column
             for column in columns
         )
+
+    def clear(self) -> None:
+        """Store that nothing is sent."""
+        self.stored[0][:] = False
 
     def deliver(self) -> None:
         """Bring what is stored to the ranks on which it is gathered."""

@@ -227,13 +227,15 @@ def vertex_program(cls: type | None = None) -> VertexProgram:
     edge in edges``.  ``edge.w`` is an attribute, ``edge.dst.x`` the state of the vertex that it leads to, and
     ``edge.send(message)`` sends along it; a later message replaces it, and an edge without one sends nothing.
     Every vertex with out-edges is asked in every superstep.  An index out of range ends the run with a
-    ProgramError.  One thread handles a vertex, also on a GPU.
+    ProgramError.  One thread handles a vertex; on a GPU the threads of a block handle one with very many out-edges.
+    They share loops that carry no value from edge to edge, and what ``total += f(edge)`` adds; other loops run edge by
+    edge there too.
 
     A program with a `compute` that takes `dst` gathers messages in order.  It cannot be
     asynchronous or in place, have a predecessor, or run over shards (`layout=`).
 
     ``p.random()`` is a random float64 from 0 to less than 1, and ``p.random_integer(n)`` an integer from
-    0 to n − 1 (0 if n is less than 1).  ``init``, ``starts``, ``compute``, ``gather_list``, ``apply`` and
+    0 to n − 1 (0 if n is less than 1).  ``init``, ``starts``, ``compute``, ``scatter``, ``gather_list``, ``apply`` and
     ``active`` may draw them.  They depend on the ``seed=`` of the run (an integer, by default 0), the phase and
     its round, the superstep, the call in the source, the number of the vertex (in `compute`, of the edge's source
     and destination, and its place in the frame among parallel edges) and, in loops, the pass, and on nothing else

@@ -222,9 +222,7 @@ def scatter_lines(
         "    place = edges.places[edges.begin + number]",
         *[f"    {line}" for line in stored],
         "    return 0",
-        "@inline\ndef clear_arc(arrays, arc):",
-        f"    {access.write('edge', 'arrays[3][0]', 'arrays[1][arc]', 'False')}",
-        "@inline\ndef send_out(vertex, arrays, state, constants, begin, degree, values):",
+        f"@{access.inlined}\ndef send_out(vertex, arrays, state, constants, begin, degree, values):",
         f"    edges = OutEdges({', '.join(f'arrays[{place}]' for place in range(len(ARRAYS)))}, state, constants, begin, degree)",
         f"    {call(program, 'scatter')}",
     ]

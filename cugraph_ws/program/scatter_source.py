@@ -93,10 +93,12 @@ class Rewriting(ast.NodeTransformer):
 
     def _sending(self, node: ast.Expr, edge: ast.expr, message: ast.expr) -> ast.AST:
         """Return the statement that stores a message."""
+        at: ast.expr
         match edge:
-            case ast.Subscript(value=ast.Name(id="edges"), slice=place):
-                self.visit(edge)  # refuses several
-                at = self._checked(place)
+            case ast.Subscript(value=ast.Name(id="edges")):
+                loaded = self.visit(edge)  # once, since it changes what it visits
+                assert isinstance(loaded, ast.Call)
+                at = loaded.args[1]
             case ast.Name(id=name) if name in self._edges:
                 at = ast.Attribute(ast.Name(name, ast.Load()), PLACE, ast.Load())
             case _:

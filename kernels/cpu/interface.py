@@ -31,7 +31,6 @@ __all__ = [
     "ROUNDED",
     "SETTLES",
     "change",
-    "clear_arc",
     "empty_slots",
     "gather_row",
     "initial",
@@ -216,10 +215,6 @@ def same_edge(edges: Any, arc: Any, new: Any) -> bool:
 
 def put_edge(edges: Any, arc: Any, new: Any) -> None:
     """Store the state of an arc in the last arrays of `edges`."""
-
-
-def clear_arc(arrays: Any, arc: Any) -> None:
-    """Note that nothing is sent along an arc of the CSR."""
 
 
 def send_out(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from cugraph_ws.kernels.cpu.interface import clear_arc, load, send_out
+from cugraph_ws.kernels.cpu.interface import load, send_out
 from cugraph_ws.kernels.cpu.jit import jit
 
 __all__ = ["send_messages"]
@@ -17,8 +17,6 @@ def send_messages(
     """Let the vertices [low, high) send; `arrays` are those of `program/scatter.py`, with rows of out-neighbours."""
     for vertex in range(low, high):
         begin, end = offsets[vertex], offsets[vertex + 1]
-        for arc in range(begin, end):
-            clear_arc(arrays, arc)
         if end > begin:
             source = load(state, constants, vertex)
             send_out(source, arrays, state, constants, begin, end - begin, values)

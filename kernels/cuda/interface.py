@@ -22,7 +22,6 @@ from cugraph_ws.kernels.cpu.interface import (
     WEIGHTED,
     alike,
     change,
-    clear_arc,
     initial,
     initial_edge,
     is_active,
@@ -82,7 +81,6 @@ __all__ = [
     "add_terms",
     "alike",
     "change",
-    "clear_arc",
     "code_at",
     "code_of",
     "copy_sent",
@@ -121,6 +119,7 @@ __all__ = [
     "same",
     "same_edge",
     "send_out",
+    "send_out_together",
     "shared_messages",
     "shared_sources",
     "shuffle_message",
@@ -153,6 +152,12 @@ _UNCODED = 255
 def with_sums(parameters: Any, sums: Any, vertices: Any, number: Any) -> Any:
     """Return what the program reads as `p`: parameters, aggregates, and what every program gets."""
     return (*parameters, vertices, number)
+
+
+def send_out_together(
+    vertex: Any, arrays: Any, state: Any, constants: Any, begin: Any, degree: Any, values: Any
+) -> None:
+    """Send as `send_out` does, by all threads of a block, whose number is a power of 2 and 32 at least."""
 
 
 def glance(state: Any, constants: Any, vertex: Any) -> Any:

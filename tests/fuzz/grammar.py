@@ -41,10 +41,11 @@ class Member:
     """What one program's functions return, as source; a body may be several lines."""
 
     init: str
-    compute: str
+    compute: str | None
     apply: str
     active: str | None = None
     monotone: bool = False  # by construction
+    scatter: str | None = None  # in the place of `compute`
 
 
 @dataclass

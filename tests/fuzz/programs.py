@@ -25,7 +25,7 @@ import types
 import warnings
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -37,13 +37,16 @@ if __name__ == "__main__":  # not this folder, where a module has the name of an
 import numpy as np
 import pyarrow as pa
 import reference
+from emulator.device import emulated
 from plans import planned
 from zoo import difference, edges_found, edges_shown, found_by, remembering, shown
 
 import cugraph_ws as ws
+from cugraph_ws.backends.cuda import out_edges
 from cugraph_ws.program import modules
 from fuzz.grammar import Choices, Frame, Member, condition, constants, number, rising
 from fuzz.meetings import meetings
+from fuzz.scattering import scattering
 
 __all__ = ["Case", "Choices", "Difference", "Tally", "check", "quick_loops", "write_case"]
 
@@ -471,8 +474,9 @@ def named(choose: Choices, members: int) -> tuple[Frame, list[Member], bool]:
 
 
 def write_case(
-    choose: Choices, *, members: int = 1, engine: str = "python", in_order: bool = False
-) -> Case:
+    choose: Choices, *, members: int = 1, engine: str = "python", in_order: bool = False,
+    only: str | None = None,
+) -> Case:  # fmt: skip
     """Write programs, a graph, and how they are run.
 
     Parameters
@@ -485,6 +489,8 @@ def write_case(
         On which engine they run.
     in_order : bool
         Whether to write only programs of which no more than the fixpoint matters.
+    only : str, optional
+        The function that writes them, by name; one of several if not given.
 
     Returns
     -------
@@ -492,8 +498,9 @@ def write_case(
     """
     families = (
         search, search, search, anything, anything, anything, named, named, flags, levels, meetings, meetings, meetings,
+        scattering, scattering,
     )  # fmt: skip
-    family = choose.pick(*families)
+    family = choose.pick(*(one for one in families if only in (None, one.__name__)))
     frame, made, quiet = search(choose, members, True) if in_order else family(choose, members)
     text = _module(choose, frame, made)
     graph = _graph(choose, positive=quiet)
@@ -539,7 +546,7 @@ def _module(choose: Choices, frame: Frame, made: list[Member]) -> str:
     lines += [frame.combine, *frame.settings]
     if "p.total" in whole:
         lines.append("@ws.aggregate\ndef total(state):\n    return state.x")
-    for name in ("init", "compute", "apply", "active"):
+    for name in ("init", "compute", "scatter", "apply", "active"):
         bodies = [getattr(one, name) for one in made]
         if bodies == [None] * len(made):
             continue
@@ -552,6 +559,7 @@ def _module(choose: Choices, frame: Frame, made: list[Member]) -> str:
 ARGUMENTS = {
     "init": ("vertex", "own", "p"),
     "compute": ("src", "edge", "dst", "p"),
+    "scatter": ("own", "edges", "p"),
     "apply": ("old", "gathered", "p"),
     "active": ("old", "new", "p"),
 }
@@ -561,7 +569,7 @@ def _function(choose: Choices, name: str, bodies: list[str]) -> str:
     """Write a function that takes the arguments which it reads, in some order."""
     blocks = []
     for place, body in enumerate(bodies):
-        block = body if "return " in body else f"return {body}"
+        block = body if name == "scatter" or "return " in body else f"return {body}"
         if place < len(bodies) - 1:
             block = f"if p.which == {place}:\n    " + block.replace("\n", "\n    ")
         blocks.append(block)
@@ -673,7 +681,8 @@ def _compare(
         wrong = f"stopped by {result.stopped}"
     else:
         wrong = difference(found_by(program, result), expected, 1e-9)
-        wrong = wrong or difference(edges_found(result), edges_shown(outcome), 1e-9)
+        if not program.scatters:
+            wrong = wrong or difference(edges_found(result), edges_shown(outcome), 1e-9)
     if wrong is not None:
         raise _differs(case, given, limit, options, wrong)
 
@@ -717,8 +726,12 @@ def main() -> int:
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     parser.add_argument("--compiled", action="store_true", help="on engine='cpu'")
     parser.add_argument("--engine", choices=("python", "cpu", "cuda"), default="python")
+    parser.add_argument("--emulated", action="store_true", help="with --engine cuda: without a GPU")
     parser.add_argument("--members", type=int, default=1, help="programs in each class")
     parser.add_argument("--in-order", action="store_true", help="only what may run out of order")
+    parser.add_argument(
+        "--only", help="one form of programs: search, anything, named, scattering, …"
+    )
     parser.add_argument("--limit", type=float, default=400.0, help="seconds for a case")
     parser.add_argument(
         "--seconds", type=float, default=math.inf, help="after which no program is checked"
@@ -797,16 +810,22 @@ class _Job:
             members=self.given.members,
             engine=self.engine,
             in_order=self.given.in_order,
+            only=self.given.only,
         )
 
     def _work(self, writer: int) -> None:
-        with quick_loops():
+        with quick_loops(), emulated() if self.given.emulated else nullcontext():
             for place in self.cases[self.next :]:
                 seed = self.given.seed * 1_000_003 + place
                 tally, report = Tally(), {"case": seed}
                 try:
                     case = self._case(seed)
-                    with warnings.catch_warnings():
+                    # where every second case has long rows of out-edges alone
+                    rows = (0, 2) if place % 2 else (out_edges.LONG, out_edges.VERY_LONG)
+                    with (
+                        patch.multiple(out_edges, LONG=rows[0], VERY_LONG=rows[1]),
+                        warnings.catch_warnings(),
+                    ):
                         warnings.simplefilter(
                             "ignore", ws.GraphWarning
                         )  # edges both ways are welcome
@@ -835,7 +854,7 @@ class _Job:
         if self.next < len(self.cases):  # it died of a case
             case = self.given.seed * 1_000_003 + self.cases[self.next]
             why = "no answer in time" if self.killed else f"wait status {status}"
-            text = write_case(Choices.seeded(case), members=self.given.members, engine=self.engine)
+            text = self._case(case)
             self.next += 1
             yield {"case": case, "differs": f"{why}\n{text}", "counts": {}}
         self.buffer = b""

@@ -34,6 +34,7 @@ assert graph.number_of_vertices == 3
 """,
     GUIDE + "runs.md": "assert result.converged",
     GUIDE + "programs.md": """
+assert flow["water"].tolist() == [3.0, 1.0, 4.0, 3.0]  # lake, mill, spring, town
 assert similar.values.tolist() == [[1.0, 2.0, 1 / 3], [1.0, 7.0, 1 / 3], [2.0, 7.0, 1 / 3]]
 """,
 }

@@ -14,15 +14,26 @@ import reference
 from emulator.device import emulated
 from plans import planned
 from shapes import SHAPES, random_edges, undirected
+from verify import Edges
 from zoo import Entry, difference, found_by, graph_of, reference_graph, remembering, shown
-from zoo_scatter import SCATTER, Auction, DividedFlow, SoftmaxWalk, Tokens, TwoBest
+from zoo_scatter import FORMS, SCATTER, Auction, DividedFlow, Drawn, SoftmaxWalk, Tokens, TwoBest
 
 import cugraph_ws as ws
+from cugraph_ws.backends.cuda import out_edges
+
+
+def rows_of_lengths(*lengths: int) -> Edges:
+    """Return edges of which each of the first vertices has so many."""
+    source = np.repeat(np.arange(len(lengths)), lengths)
+    place = np.arange(len(source))
+    return Edges(source, (source + 5 * place) % 9, 9, place * 7 % 11 / 8)
+
 
 GRAPHS = {
     **{name: SHAPES[name] for name in ("empty", "one vertex", "star", "self-loops", "duplicates")},
     "random": random_edges(9, 25, seed=11),
     "random undirected": undirected(random_edges(8, 13, seed=13)),
+    "rows of 33 and 70": rows_of_lengths(33, 70),
 }
 
 
@@ -52,11 +63,38 @@ def check(entry: Entry, name: str, **options: Any) -> None:
 
 @pytest.mark.parametrize("entry", SCATTER, ids=str)
 def test_zoo(entry: Entry) -> None:
-    for name in GRAPHS:
+    for name in [*GRAPHS][:-1]:
         check(entry, name, engine="python")
         check(entry, name, engine="cpu")
     for name in ("random", "random undirected"):
         check(entry, name, engine="python", partitions=3)
+        with emulated():
+            check(entry, name, engine="cuda")
+    with emulated():
+        check(entry, "random", engine="cuda", partitions=2)
+
+
+@pytest.fixture
+def all_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have all rows handled by blocks on a GPU, those of more than 40 arcs by blocks of two warps."""
+    for name, value in (("LONG", 0), ("VERY_LONG", 40), ("WIDE", 64)):
+        monkeypatch.setattr(out_edges, name, value)
+
+
+@pytest.mark.usefixtures("all_long")
+def test_draws_in_long_rows_on_a_gpu() -> None:
+    for name in ("random", "rows of 33 and 70"):
+        graph = graph_of(GRAPHS[name])
+        expected = ws.run(Drawn, graph, engine="python", seed=4).frame
+        with emulated():
+            found = ws.run(Drawn, graph, engine="cuda", seed=4).frame
+        pd.testing.assert_frame_equal(found, expected)
+
+
+@pytest.mark.usefixtures("all_long")
+@pytest.mark.parametrize("entry", [*SCATTER, *FORMS], ids=str)
+def test_long_rows_on_a_gpu(entry: Entry) -> None:
+    for name in ("random", "random undirected", "star", "rows of 33 and 70"):
         with emulated():
             check(entry, name, engine="cuda")
     with emulated():

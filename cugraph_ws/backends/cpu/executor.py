@@ -202,6 +202,7 @@ class CpuExecutor:
         out = self._out_arcs
         context.number, context.sums = number, sums
         beyond = np.zeros(1, np.int64)
+        out.clear()
         arrays = (out.indices, out.places, out.edges, out.stored, beyond)
         state, constants = map(out.with_targets, (context.state, part.constants))
         offsets = out.offsets[: part.owned + 1]

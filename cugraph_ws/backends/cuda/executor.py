@@ -32,6 +32,7 @@ from cugraph_ws.backends.cuda.edge_state import EdgeState
 from cugraph_ws.backends.cuda.fields_read import sent_fields
 from cugraph_ws.backends.cuda.graph import Order
 from cugraph_ws.backends.cuda.lists import ListedRows
+from cugraph_ws.backends.cuda.out_edges import OutRows
 from cugraph_ws.backends.cuda.predecessors import DeviceTrees
 from cugraph_ws.backends.cuda.refinement import DeviceRefinement
 from cugraph_ws.backends.cuda.schedule import (
@@ -53,11 +54,10 @@ from cugraph_ws.contract import (
 )
 from cugraph_ws.errors import InputError
 from cugraph_ws.kernels.cuda import layout
-from cugraph_ws.partition.out_arcs import OutArcs
 from cugraph_ws.partition.part import ProgramPart
 from cugraph_ws.program.binding import BoundProgram
 from cugraph_ws.program.codegen import Types
-from cugraph_ws.program.scatter import OUT_EDGES, reads_targets
+from cugraph_ws.program.scatter import OUT_EDGES
 from cugraph_ws.runtime.device import Device, Prepared, device
 
 __all__ = ["CudaExecutor", "counts_of"]
@@ -178,7 +178,7 @@ class CudaExecutor:
         self._number = 0  # of the next superstep
         self._active = 0
         self._trees: DeviceTrees | None = None
-        self._out_arcs: OutArcs | None = None  # along which `scatter` sends
+        self._scattering: OutRows | None = None  # along which `scatter` sends
 
     def _allocate_states(self, *, again: bool) -> None:
         """Allocate copies of the state, of prepared messages and of flags: both copies of flags if `again`."""
@@ -501,23 +501,21 @@ class CudaExecutor:
 
     def scatter(self, number: int, sums: npt.NDArray[np.float64]) -> bool:
         """Store what vertices send in superstep `number`; return whether one asked for an edge that it lacks."""
-        part, program, xp = self._part, self._bound.program, self._device.xp
         assert self._edge_state is not None
-        if self._out_arcs is None:
-            reads = reads_targets(program)
-            self._out_arcs = OutArcs(part, self._edge_state.columns, reads_target=reads)
-        out, beyond = self._out_arcs, xp.zeros(1, np.int64)
-        state, constants = map(out.with_targets, (self._state, self._constants))
+        if self._scattering is None:
+            self._scattering = OutRows(
+                self._device, self._part, self._bound.program, self._edge_state.columns
+            )
         if len(self._sums):
-            self._sums[:] = xp.asarray(sums)
-        if part.owned:
-            self._kernels.launch(
-                "send_messages", *launch_shape(self._device, part.owned), (part.vertices, part.owned),
-                out.offsets, (out.indices, out.places, out.edges, out.stored, beyond), state, constants,
-                self._bound.values, self._sums, number,
-            )  # fmt: skip
-        out.deliver()
-        return bool(part.halo.totals(int(self._device.to_host(beyond)[0]))[0])
+            self._sums[:] = self._device.xp.asarray(sums)
+        return self._scattering.send(
+            self._kernels.launch,
+            self._state,
+            self._constants,
+            self._bound.values,
+            self._sums,
+            number,
+        )
 
     def edge_state(self) -> dict[str, Any]:
         """Return the state of edges by field, in the order of the graph's CSC."""
