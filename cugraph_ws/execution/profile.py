@@ -17,7 +17,7 @@ import numpy as np
 from cugraph_ws.backends.cuda.fields_read import fields_read
 from cugraph_ws.execution.trace import COLOURS, new_axes
 from cugraph_ws.runtime.device import device
-from cugraph_ws.runtime.launch_times import Launch, Launches
+from cugraph_ws.runtime.launch_times import OFFSET, Launch, Launches
 from cugraph_ws.runtime.threads import cut_evenly, number_of_threads, parallel
 
 if TYPE_CHECKING:
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Profile", "Traffic", "profile_of", "traffic_of"]
 
-OFFSET = 8  # bytes
 COPIED = 1 << 27  # bytes: more than a host's caches hold
 COPIES = 3  # of which the fastest counts
 
@@ -191,13 +190,14 @@ class Profile:
         """
         launches, end = self.launched.take(), len(trace.superstep)
         begin = end - max(1, len(step.history))
-        changed = [*trace.active[begin + 1 :], step.active]
-        moved: list[tuple[float, float]] = [
-            (math.nan, math.nan)
-            if traffic is None
-            else traffic.moved(trace.direction[row], trace.active[row], trace.edges[row], after)
-            for row, after in zip(range(begin, end), changed, strict=True)
-        ]
+        if traffic is None:
+            moved = self._noted(trace, begin)
+        else:
+            changed = [*trace.active[begin + 1 :], step.active]
+            moved = [
+                traffic.moved(trace.direction[row], trace.active[row], trace.edges[row], after)
+                for row, after in zip(range(begin, end), changed, strict=True)
+            ]
         program = name if traffic is None else traffic.program
         if not launches:
             for row, figures in zip(range(begin, end), moved, strict=True):
@@ -213,6 +213,16 @@ class Profile:
         for kernel, times in by_kernel.items():
             figures = (read, written) if kernel == longest else (math.nan, math.nan)
             self._add_row(program, step.phase, (begin, end - begin), times, figures)
+
+    def _noted(self, trace: Trace, begin: int) -> list[tuple[float, float]]:
+        """Return the bytes that all ranks have noted, divided as the trace divides the time; collective."""
+        comm = self.graph.comm
+        shares = comm.allgather(list(self.launched.take_bytes()))
+        read, written = (math.fsum(part) for part in zip(*shares, strict=True))
+        times = trace.milliseconds[begin:]
+        whole = math.fsum(times)
+        parts = [time / whole if whole else 1 / len(times) for time in times]
+        return [(read * part, written * part) for part in parts]
 
     def _add_row(
         self,

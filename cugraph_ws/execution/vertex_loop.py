@@ -153,7 +153,7 @@ class VertexLoop(Loop):
 
     @property
     def traffic(self) -> Traffic:
-        """The bytes that supersteps move, once started."""
+        """The bytes that supersteps move on all ranks, once started."""
         bound = self.bound
         in_place = bool(self._in_place) or self.has_frontier
         prepared = bound.prepares_ahead if self.engine == "cuda" else bound.prepares
@@ -161,7 +161,7 @@ class VertexLoop(Loop):
         return traffic_of(
             bound,
             self._executor.types,
-            self._graph.owned,
+            self._graph.number_of_vertices,
             index,
             prepared=prepared and not in_place,
         )
