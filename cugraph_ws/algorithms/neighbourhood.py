@@ -226,7 +226,6 @@ class Neighbourhood:
         array of float64, shape (len(which), columns)
             Infinite without neighbours.
         """
-
         columns = VALUE * distances.shape[1]
 
         def fold(rows: Any, chosen: Array, weights: Array) -> Array:
@@ -257,7 +256,6 @@ class Neighbourhood:
         -------
         array of float64, shape (len(which), columns)
         """
-
         columns = VALUE * values.shape[1]
 
         def fold(rows: Any, chosen: Array, weights: Array) -> Array:

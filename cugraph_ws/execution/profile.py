@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from cugraph_ws.program.codegen import Types
     from cugraph_ws.program.vertex_program import VertexProgram
 
-__all__ = ["Profile", "Traffic", "profile_of", "traffic_of"]
+__all__ = ["Profile", "Traffic", "profile_of", "read_by", "traffic_of"]
 
 COPIED = 1 << 27  # bytes: more than a host's caches hold
 COPIES = 3  # of which the fastest counts
@@ -111,20 +111,33 @@ def traffic_of(
     arc = index + sum(_size(kind) for kind, column in columns if column is not None)
     arc += sum(map(_size, program.edge_state_kinds))
     message = sum(map(_size, types.message)) if prepared else 0
-    source = _read_by(program, "compute", "src", state | constants)
+    source = read_by(program, "compute", "src", state | constants)
     return Traffic(
         program=program.name,
         vertices=vertices,
         gathered=arc + (message or source),
         pushed=arc + sum(state.values()),
         state=sum(state.values()),
-        constants=_read_by(program, "apply", "old", constants),
+        constants=read_by(program, "apply", "old", constants),
         message=message,
     )
 
 
-def _read_by(program: VertexProgram, function: str, vertex: str, sizes: Mapping[str, int]) -> int:
-    """Return the bytes of the fields that a function reads of a vertex; of all if they cannot be known."""
+def read_by(program: VertexProgram, function: str, vertex: str, sizes: Mapping[str, int]) -> int:
+    """Return the bytes of the fields that a function reads of a vertex; of all if they cannot be known.
+
+    Parameters
+    ----------
+    program : VertexProgram
+    function, vertex : str
+        A function that it has, and the name of its parameter.
+    sizes : mapping
+        Bytes of each field.
+
+    Returns
+    -------
+    int
+    """
     read = fields_read(program, function, (vertex,))
     return sum(size for name, size in sizes.items() if read is None or name in read)
 
