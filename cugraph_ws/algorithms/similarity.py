@@ -554,11 +554,9 @@ class Similarity(Loop):
             if is_profiled():  # the elements of the shorter row are looked up in the other
                 lengths = rows.offsets[which + 1] - rows.offsets[which]
                 looked_up = int(xp.minimum(lengths[:count], lengths[count:]).sum())
-                element = rows.indices.itemsize + (
-                    0 if rows.values is None else rows.values.itemsize
-                )
                 pair = 2 * which.itemsize + 2 * OFFSET
-                note_bytes(looked_up * element + count * pair, count * common.itemsize)
+                read = looked_up * rows.indices.itemsize + count * pair
+                note_bytes(read, count * common.itemsize)  # values are read of common ones alone
         over, under = SCORES[self._measure](xp, common, *(self._read(self._sums, e) for e in ends))
         self._scores[some] = xp.where(over > 0, over / xp.where(under > 0, under, 1), 0)
         self._done = end
