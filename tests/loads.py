@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, Self
 from unittest.mock import patch
 
 from emulator.device import EmulatedKernels
 from emulator.memory import Array
+
+from cugraph_ws.execution.profile import Profile
+from cugraph_ws.runtime.launch_times import Launches
 
 
 class Moved:
@@ -73,3 +79,38 @@ class Moved:
     def __exit__(self, *_: object) -> None:
         for one in self._patches:
             one.stop()
+
+
+@contextmanager
+def moved_in_steps() -> Iterator[dict[str, list[tuple[float, float, float]]]]:
+    """Record, in a `with` block, what profiles say of each step of loops that note bytes.
+
+    Yields
+    ------
+    dict
+        By loop, for each step: the profile's bytes, those of distinct elements, and those of all accesses.
+    """
+    steps: dict[str, list[tuple[float, float, float]]] = defaultdict(list)
+    add, forget = Profile.add, Launches.forget
+
+    def added(profile: Any, trace: Any, step: Any, loop: str, traffic: Any) -> None:
+        once = sum(moved.read.values()) + sum(moved.written.values())
+        accesses = sum(moved.loaded.values()) + sum(moved.stored.values())
+        first = len(profile.kernel)
+        add(profile, trace, step, loop, traffic)
+        rows = zip(profile.bytes_read[first:], profile.bytes_written[first:], strict=True)
+        known = [read + written for read, written in rows if not math.isnan(read)]
+        if traffic is None:
+            steps[loop].append((math.fsum(known) if known else math.nan, once, accesses))
+        moved.clear()
+
+    def forgotten(launches: Any) -> None:
+        moved.clear()
+        forget(launches)
+
+    with (
+        patch.object(Profile, "add", added),
+        patch.object(Launches, "forget", forgotten),
+        Moved() as moved,
+    ):
+        yield steps
