@@ -26,6 +26,7 @@ from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.part import Part
 from cugraph_ws.runtime.arrays import all_true, as_host
+from cugraph_ws.runtime.launch_times import OFFSET, note_bytes
 from cugraph_ws.runtime.looks import without_looks
 from cugraph_ws.runtime.saved_state import SavedState
 
@@ -131,6 +132,9 @@ def belief_propagation(
     return result.require_convergence("belief_propagation").frame
 
 
+VALUE, PLACE = 8, 8  # bytes of a message for one state, and of the place of the reverse one
+
+
 class BeliefPropagation(Loop):
     """The algorithm as a loop for `run`: each step sends all messages once.
 
@@ -217,6 +221,7 @@ class BeliefPropagation(Loop):
             self._messages.add_up()
         self._residual = max(halo.comm.allgather(_number(change)))
         (bytes_sent,) = halo.totals()
+        self._note()
         return Step(
             vertices,
             self._arcs,
@@ -225,6 +230,17 @@ class BeliefPropagation(Loop):
             filter="all",
             bytes_sent=bytes_sent,
         )
+
+    def _note(self) -> None:
+        """Note three old messages and a new one for each message that is sent, and the beliefs."""
+        part, states = self._part, VALUE * self._states
+        ways = 2 if part.directed else 1
+        messages, owned = ways * len(part.csc.indices), part.owned
+        arc = (
+            4 * states + PLACE + part.csc.indices.itemsize + VALUE * isinstance(self.coupling, str)
+        )
+        vertex = 2 * states + 2 * ways * 2 * OFFSET
+        note_bytes(messages * arc + owned * vertex, (messages + owned) * states)
 
     @property
     def arc_inputs(self) -> tuple[str, ...]:

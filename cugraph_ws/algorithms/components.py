@@ -35,6 +35,7 @@ from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.part import Part
 from cugraph_ws.partition.shared_labels import SharedLabels
 from cugraph_ws.runtime.arrays import as_host
+from cugraph_ws.runtime.launch_times import OFFSET, note_bytes
 from cugraph_ws.runtime.saved_state import SavedState
 
 __all__ = ["WeaklyConnectedComponents", "weakly_connected_components"]
@@ -135,6 +136,7 @@ class WeaklyConnectedComponents(Loop):
             direction = "sample" if self._forest.sampling else "link"
             active, read, rows = self._forest.step()
             self.converged = self._forest.converged
+            self._note(read, active, sampled=direction == "sample")
             return Step(active, read, direction=direction, filter=rows)
         if self._to_link:
             return self._link()
@@ -184,6 +186,16 @@ class WeaklyConnectedComponents(Loop):
     def columns(self) -> dict[str, VertexNumbers]:
         """Return the label of each owned vertex."""
         return {"labels": VertexNumbers(self._labels())}
+
+    def _note(self, read: int, outside: int, *, sampled: bool) -> None:
+        """Note a neighbour and its parent for each arc; and parents as they are compressed.
+
+        A sample reads the rows of all vertices, and marks the largest tree; links read the rows outside of it.
+        """
+        size, index = self._part.size, self._part.index.itemsize
+        rows = size if sampled else outside
+        parents = (1 + sampled) * size * index
+        note_bytes(read * 2 * index + rows * 2 * OFFSET + parents, sampled * size * index)
 
     def _labels(self) -> Array:
         """Return for each owned vertex the smallest vertex of its component found so far."""

@@ -23,6 +23,7 @@ from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.part import Part
 from cugraph_ws.runtime.arrays import as_host
+from cugraph_ws.runtime.launch_times import OFFSET, note_bytes
 from cugraph_ws.runtime.saved_state import SavedState
 
 __all__ = ["CoreNumber", "core_number", "k_core"]
@@ -251,6 +252,7 @@ class CoreNumber(Loop):
             )
             self._left -= reached
             self._all_waiting = len(self._waiting)
+            self._note(active, read)
         else:
             if self._all_waiting == 0:
                 self._rise()
@@ -317,6 +319,13 @@ class CoreNumber(Loop):
             fallen = (core[ends] <= level) & ~self._marks(waiting)[ends]
             self._fell = fallen if self._sends_fallen else ends < 0
 
+    def _note(self, peeled: int, read: int) -> None:
+        """Note an entry of degrees for each arc; and rows, degrees and lists of the peeled vertices."""
+        index, degree = self._part.index.itemsize, self._core.itemsize
+        ways = 1 + (self._sends_fallen and self._reports)
+        vertex = 2 * OFFSET * ways + degree + 2 * index
+        note_bytes(read * (index + degree) + peeled * vertex, peeled * (degree + 2 * index))
+
     def _marks(self, places: Array) -> Array:
         """Return a mask by position, true at the given ones."""
         marks = self._part.xp.zeros(self._part.size, np.bool_)
@@ -358,4 +367,5 @@ class CoreNumber(Loop):
                 core, self._alive, peeled_ghosts, reports, level
             )
         self._left_here -= len(self._waiting)
+        self._note(peeled_before + len(self._waiting), read + more)
         return read + more

@@ -37,6 +37,7 @@ from cugraph_ws.graph.footprints import Sizes
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.runtime.arrays import as_host
+from cugraph_ws.runtime.launch_times import is_profiled, note_bytes, note_rows
 from cugraph_ws.runtime.looks import without_looks
 from cugraph_ws.runtime.saved_state import SavedState
 
@@ -116,6 +117,9 @@ def hits(
         **options,
     )
     return result.require_convergence("hits").frame
+
+
+VALUE = 8  # bytes
 
 
 class HITS(ArrayLoop):
@@ -269,7 +273,17 @@ class HITS(ArrayLoop):
         assert self.max_iter is not None
         most = max(1, min(self.max_iter - self.done, EVERY - self.done % EVERY))
         changes: list[float] = self._queue.run(most)
+        for _ in changes if is_profiled() else ():
+            self._note_products(vertex=2 * VALUE, written=2 * VALUE)  # scaled by the greatest
+            note_bytes(VALUE * near.part.owned)  # hubs are compared with those before
         return changes
+
+    def _note_products(self, *, vertex: float, written: float) -> None:
+        """Note a product with each matrix, and bytes of each vertex besides."""
+        near, weight = self.near, self.near.part.graph.weight
+        for rows, _, weights in (near.folded("in", weight), near.folded("out", weight)):
+            arc = VALUE * (1 + (weights is not None))
+            note_rows(rows, arc=arc, vertex=vertex, written=written)
 
     # ------------------------------------------------------------------------------ acceleration
 
@@ -337,6 +351,8 @@ class HITS(ArrayLoop):
                     values,
                     self._authorities,
                 )
+            if is_profiled():
+                self._note_products(vertex=0, written=VALUE)
             return self._products()
         near.update(values)
         self._authorities[: near.part.owned] = near.sums(values, "in", weight=weight)

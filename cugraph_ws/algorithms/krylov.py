@@ -38,6 +38,7 @@ from cugraph_ws.graph.footprints import Sizes
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.program.binding import check_edge_values, constant_values, edge_columns
 from cugraph_ws.program.vertex_program import VertexProgram
+from cugraph_ws.runtime.launch_times import note_bytes, note_rows
 from cugraph_ws.runtime.saved_state import SavedState
 
 __all__ = ["PrincipalVector", "Ritz", "ritz_of"]
@@ -163,6 +164,9 @@ def power_of(estimate: float, square: float, sums: npt.NDArray[np.float64], unit
     return space.result(factors, float(factors @ mapped @ factors))
 
 
+VALUE = 8  # bytes
+
+
 class PrincipalVector(ArrayLoop):
     """The algorithm as a loop for `run`, on an undirected graph: a step is a period.
 
@@ -277,6 +281,7 @@ class PrincipalVector(ArrayLoop):
             if self.tol and slow and turn == TURN - 1 and changes[-1] > self.tol:
                 ritz = power_of(self._estimate, self._square, sums, self._scale)
             combined = self._loops.combine(self._vectors, part.owned, ritz.factors)
+            note_bytes(VALUE * ritz.factors.shape[1] * part.owned, 2 * VALUE * part.owned)
             self._square, rest = np.sum(self._comm.allgather(combined.tolist()), axis=0).tolist()
             self._estimate = ritz.value
             if ritz.value > 0.0:
@@ -315,6 +320,9 @@ class PrincipalVector(ArrayLoop):
             if self.done >= SLOW:
                 last = most
             sums: npt.NDArray[np.float64] = self._queue.run(first, last, self._estimate)
+            arc = VALUE * (1 + (self._weight is not None))
+            for _ in range(first, last):
+                note_rows(part.csc, arc=arc, vertex=2 * VALUE, written=2 * VALUE)
             return sums
         near.update(vectors[first])
         before, product = vectors[first, : part.owned], vectors[first + 1, : part.owned]
@@ -322,6 +330,7 @@ class PrincipalVector(ArrayLoop):
             near.sums(vectors[first], "in", weight=self._weight), before, product,
             scale=self._scale, by=0.0 if first else self._estimate,
         )  # fmt: skip
+        note_bytes(2 * VALUE * part.owned, VALUE * part.owned)
         shown = self._comm.allgather(shifted[None].tolist())
         added: npt.NDArray[np.float64] = np.sum(shown, axis=0)
         return added

@@ -26,6 +26,7 @@ from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.fixed_point import exponent, fixed_point
 from cugraph_ws.partition.symmetrise import all_neighbours
 from cugraph_ws.runtime.arrays import as_host
+from cugraph_ws.runtime.launch_times import note_bytes, note_rows
 from cugraph_ws.runtime.saved_state import SavedState
 
 __all__ = ["LabelPropagation", "label_propagation"]
@@ -121,6 +122,9 @@ def label_propagation(
     return result.require_convergence("label_propagation").frame
 
 
+WEIGHT = 8  # bytes
+
+
 class LabelPropagation(Loop):
     """The algorithm as a loop for `run`: each step is an iteration, on one rank or several.
 
@@ -184,8 +188,17 @@ class LabelPropagation(Loop):
         """Choose new labels, all from those of the last step, or colour by colour."""
         active = self._changed
         changed = self._all_at_once() if self._seed is None else self._by_color()
+        self._note()
         self._changed, bytes_sent = self._part.halo.totals(changed)
         return Step(active, self._arcs, direction="gather", filter="all", bytes_sent=bytes_sent)
+
+    def _note(self) -> None:
+        """Note a label, and a weight if there is one, for each arc; and a new label for each vertex."""
+        part, label = self._part, self._label.itemsize
+        weight = WEIGHT * (part.graph.weight is not None)
+        for rows in (part.csc, part.csr) if part.directed else (part.csc,):
+            note_rows(rows, arc=label + weight, vertex=label)
+        note_bytes(0.0, part.owned * label)
 
     def _all_at_once(self) -> int:
         """Choose the labels of all owned vertices; return how many changed."""

@@ -25,6 +25,7 @@ from cugraph_ws.kernels.cpu.matching import UNDECIDED
 from cugraph_ws.partition.part import Part
 from cugraph_ws.partition.symmetrise import all_neighbours
 from cugraph_ws.runtime.arrays import as_host
+from cugraph_ws.runtime.launch_times import OFFSET, note_bytes
 from cugraph_ws.runtime.saved_state import SavedState
 
 __all__ = ["MaximalBipartiteMatching", "maximal_bipartite_matching"]
@@ -161,10 +162,16 @@ class MaximalBipartiteMatching(Loop):
     def step(self) -> Step:
         """Let free vertices propose, and match those with mutual proposals."""
         active, mate, best = self._all_free, self._mate, self._best
-        self._rounds.propose(mate, best, self._free)
+        free = self._free
+        self._rounds.propose(mate, best, free)
         self._send_proposals()
         self._free, read = self._rounds.accept(mate, best, self._free)
         self._send_mates()
+        # An arc loads a neighbour, its mate and its number; a free vertex is listed twice
+        index, number, listed = mate.itemsize, self._part.numbers.itemsize, len(free)
+        ways = 2 if self._part.directed else 1
+        vertex = 2 * OFFSET * ways + number + 5 * index
+        note_bytes(read * (2 * index + number) + listed * vertex, listed * 2 * index)
         self._all_free, read, bytes_sent = self._part.halo.totals(len(self._free), read)
         return Step(active, read, direction="pull", filter="list", bytes_sent=bytes_sent)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple, Unpack, get_args
 
@@ -32,6 +33,7 @@ from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.neighbourhoods import row_numbers
 from cugraph_ws.program.randomness import philox
 from cugraph_ws.runtime.arrays import array_module, as_host
+from cugraph_ws.runtime.launch_times import note_bytes
 from cugraph_ws.runtime.looks import awaited
 from cugraph_ws.runtime.saved_state import SavedState
 
@@ -188,6 +190,9 @@ class Sampled(NamedTuple):
     vertices: Array
     neighbours: Array
     arcs: Array
+
+
+PLACE = 8  # bytes of an arc, a vertex or a key
 
 
 class NeighborSample(Loop):
@@ -394,6 +399,9 @@ class NeighborSample(Loop):
         )
         if self._order is not None:
             arcs = xp.take(self._order, arcs)
+        if self._sums is not None:
+            note_bytes(math.nan)  # searched by weight: what a draw reads depends on it
+        note_bytes((6 * len(counts) + len(arcs)) * PLACE, len(arcs) * PLACE)
         which = row_numbers(xp, places, len(arcs))
         drawn = Sampled(
             xp.take(batches, which),

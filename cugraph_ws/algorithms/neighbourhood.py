@@ -7,6 +7,7 @@ and `update` sends owned values to their ghosts.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar, Literal
 
@@ -22,6 +23,7 @@ from cugraph_ws.partition.neighbourhoods import row_numbers
 from cugraph_ws.partition.part import Part
 from cugraph_ws.partition.symmetrise import all_neighbours
 from cugraph_ws.runtime.arrays import as_host
+from cugraph_ws.runtime.launch_times import note_bytes, note_rows
 from cugraph_ws.runtime.looks import look, look_together
 from cugraph_ws.runtime.mixing import mixed
 from cugraph_ws.runtime.saved_state import SavedState
@@ -49,6 +51,7 @@ Direction = Literal["in", "out", "all"]
 
 LEAST, MOST = np.iinfo(np.int64).min, np.iinfo(np.int64).max
 OPERATIONS: dict[str, tuple[int, int]] = {"min": (MIN, MOST), "max": (MAX, LEAST), "or": (OR, 0)}
+VALUE = 8  # bytes of a word or a float
 CELLS_AT_ONCE = 1 << 22  # of a matrix, between two looks
 MANY = 8  # the arcs of fewer than 1 / MANY of the vertices are listed, else all arcs are read
 ON_HOST = 1 << 16  # most arcs that are listed at a time, on a CPU
@@ -155,12 +158,20 @@ class Neighbourhood:
             assert marks is None
 
             def fold_all(rows: Any, chosen: Array, weights: Array) -> Array:
+                note_rows(rows, arc=VALUE * (1 + (weights is not None)), written=VALUE)
                 classes = self._classes(rows, len(chosen))
                 return self._loops.sums_of_all(rows, classes, values, weights, weight or "")
 
             return self._by_arcs(fold_all, direction, self.own, weight, self.xp.add)
 
+        columns = VALUE * values.shape[1]
+
         def fold(rows: Any, chosen: Array, weights: Array) -> Array:
+            if marks is None:
+                arc = columns + VALUE * (weights is not None)
+                note_rows(rows, chosen, arc=arc, written=columns)
+            else:
+                note_bytes(math.nan)  # which values are read depends on the marks
             return self._loops.sums(rows, chosen, values, weights, marks)
 
         chosen = self.own if which is None else which
@@ -215,8 +226,10 @@ class Neighbourhood:
         array of float64, shape (len(which), columns)
             Infinite without neighbours.
         """
+        columns = VALUE * distances.shape[1]
 
         def fold(rows: Any, chosen: Array, weights: Array) -> Array:
+            note_rows(rows, chosen, arc=columns + VALUE, written=columns)
             return self._loops.nearest(rows, chosen, distances, weights)
 
         return self._by_arcs(fold, direction, which, weight, self.xp.minimum)
@@ -243,9 +256,12 @@ class Neighbourhood:
         -------
         array of float64, shape (len(which), columns)
         """
+        columns = VALUE * values.shape[1]
 
         def fold(rows: Any, chosen: Array, weights: Array) -> Array:
             forward = direction == "out"
+            # Values are read along shortest paths alone: at least one for each row and column
+            note_rows(rows, chosen, arc=columns + VALUE, vertex=columns, written=columns)
             return self._loops.tight(rows, chosen, values, distances, weights, forward)
 
         return self._by_arcs(fold, direction, which, weight, self.xp.add)
@@ -290,6 +306,7 @@ class Neighbourhood:
         look_together()
 
         def fold(rows: Any, which: Array) -> Array:
+            note_rows(rows, which, arc=VALUE, written=VALUE)
             return self._loops.words(rows, which, values, code, identity)
 
         if not self._directed or direction == "in":

@@ -19,9 +19,13 @@ from cugraph_ws.graph.footprints import Sizes
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.part import Part
 from cugraph_ws.runtime.arrays import as_host
+from cugraph_ws.runtime.launch_times import OFFSET, note_bytes
 from cugraph_ws.runtime.saved_state import SavedState
 
 __all__ = ["PageRankOfGroups"]
+
+
+VALUE = 8  # bytes
 
 
 class PageRankOfGroups(Loop):
@@ -73,6 +77,12 @@ class PageRankOfGroups(Loop):
         """Compute some groups, or some supersteps of all."""
         active, read, change = self._ranks.step()
         self.converged = self._ranks.done
+        index = self._part.index.itemsize
+        arcs, vertices = self._part.graph.number_of_arcs, self._part.size
+        computed = vertices * read / max(1, arcs)
+        arc = index + VALUE * (1 + (self._part.graph.weight is not None))
+        # Ranks are summed along arcs, and twice by group: what is lost, and what has changed
+        note_bytes(read * arc + computed * (2 * OFFSET + 2 * (index + VALUE)), computed * VALUE)
         return Step(active, read, residual=change, direction="gather")
 
     def columns(self) -> dict[str, Any]:

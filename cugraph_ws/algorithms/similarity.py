@@ -54,6 +54,7 @@ from cugraph_ws.partition.neighbourhoods import (
 from cugraph_ws.partition.oriented import Oriented, oriented
 from cugraph_ws.runtime.arrays import as_host
 from cugraph_ws.runtime.bins import bin_sums
+from cugraph_ws.runtime.launch_times import OFFSET, is_profiled, note_bytes
 from cugraph_ws.runtime.looks import look
 from cugraph_ws.runtime.saved_state import SavedState
 
@@ -550,6 +551,12 @@ class Similarity(Loop):
             count = len(ends[0])
             common = self._fold(rows, which[:count], which[count:], self._kind)
             arcs = int((rows.offsets[which + 1] - rows.offsets[which]).sum())
+            if is_profiled():  # the elements of the shorter row are looked up in the other
+                lengths = rows.offsets[which + 1] - rows.offsets[which]
+                looked_up = int(xp.minimum(lengths[:count], lengths[count:]).sum())
+                pair = 2 * which.itemsize + 2 * OFFSET
+                read = looked_up * rows.indices.itemsize + count * pair
+                note_bytes(read, count * common.itemsize)  # values are read of common ones alone
         over, under = SCORES[self._measure](xp, common, *(self._read(self._sums, e) for e in ends))
         self._scores[some] = xp.where(over > 0, over / xp.where(under > 0, under, 1), 0)
         self._done = end

@@ -21,6 +21,7 @@ from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.oriented import oriented
 from cugraph_ws.runtime.arrays import as_host
 from cugraph_ws.runtime.bins import bin_sums
+from cugraph_ws.runtime.launch_times import note_bytes
 from cugraph_ws.runtime.saved_state import SavedState
 
 __all__ = ["ClusteringCoefficient", "TriangleCount", "clustering_coefficient", "triangle_count"]
@@ -192,6 +193,8 @@ class TriangleCount(Loop):
         counts, read = xp.zeros(oriented.size, np.int64), 0
         for heads in oriented.heads(pivots):
             read += self._lister.count(heads, pivots, counts)
+        oriented.note_lookups(pivots, read)
+        note_bytes(0.0, counts.nbytes)
         self._counts = self._counts + self._own(counts)
         self._done = end
         active, read, bytes_sent = near.halo.totals(len(pivots), read)

@@ -25,6 +25,7 @@ from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.oriented import oriented
 from cugraph_ws.partition.part import Part
 from cugraph_ws.runtime.arrays import as_host, module_of
+from cugraph_ws.runtime.launch_times import OFFSET, note_bytes
 from cugraph_ws.runtime.looks import awaited
 from cugraph_ws.runtime.saved_state import SavedState
 
@@ -183,6 +184,9 @@ def _arcs_between(
     return is_wanted
 
 
+PLACE = 8  # bytes, of an edge
+
+
 class TrussNumber(Loop):
     """The algorithm as a loop for `run`.
 
@@ -245,6 +249,10 @@ class TrussNumber(Loop):
         if self._alone:
             self._left, read = self._peeler.peel(self._supports, self._truss, self._left)
             self._all_left = len(self._left)
+            # An element is a neighbour and the place of its edge, whose mark or support is read too
+            removed, element = active - self._all_left, self._oriented.rows.indices.itemsize + PLACE
+            edge = 2 * PLACE + element + 4 * OFFSET
+            note_bytes(read * element + removed * (edge + PLACE), removed * PLACE)
         else:
             read, bytes_sent = self._remove()
         return Step(active, read, direction="peel", filter="list", bytes_sent=bytes_sent)

@@ -64,6 +64,7 @@ from cugraph_ws.dask.tasks import (
 from cugraph_ws.errors import GraphMemoryError, InputError, WorkerLostError
 from cugraph_ws.execution.loop import NO_EDGE_STATE
 from cugraph_ws.execution.options import Engine, Options
+from cugraph_ws.execution.profile import Profile
 from cugraph_ws.execution.progress import ProgressUpdate, Reporter, reporter
 from cugraph_ws.execution.readable import ReadableResult
 from cugraph_ws.execution.trace import Trace
@@ -114,6 +115,8 @@ class ClusterResult(ReadableResult):
     synchronous : bool
     trace : DataFrame
         One row per superstep, for all workers; made when first read.
+    profile : Profile or None
+        The first worker's kernels and times, with the bytes of all, if the run was asked for it.
     """
 
     frame: Any
@@ -125,6 +128,7 @@ class ClusterResult(ReadableResult):
     kind: FrameKind = field(repr=False)
     synchronous: bool = True
     edge_frame: Any = field(default=None, repr=False)
+    profile: Profile | None = field(default=None, repr=False)
 
     @property
     def edges(self) -> Any:
@@ -661,8 +665,10 @@ class ClusterGraph(GraphMethods[Any]):
             divided = division(name, arguments, options, len(shares), lambda: self.vertices)
         used = len(divided)
         topic = f"cugraph_ws-{id(self)}-{threading.get_ident()}" if options.progress else None
-        _refuse_profile(options)
-        theirs = replace(options, progress=False)  # the client shows it
+        if self._copied:
+            _refuse_profile(options)
+        # The client shows the progress, and passes profiles on
+        theirs = replace(options, progress=False, profile=options.profile is not False)
         calls = [
             Call(
                 share.key, function, {**carried, **own}, theirs, None if rank else topic,
@@ -716,7 +722,8 @@ class ClusterGraph(GraphMethods[Any]):
         self._took[name] = time.perf_counter() - begun
         self._unlike = unlike
         try:
-            return self._assembled(rank_tasks, summed=self._copied and used > 1 and not divided[0])
+            summed = self._copied and used > 1 and not divided[0]
+            return self._assembled(rank_tasks, options.profile, summed=summed)
         finally:
             rank_tasks.release()
 
@@ -756,14 +763,17 @@ class ClusterGraph(GraphMethods[Any]):
             return None
         return {rank: loads(answer) for rank, answer in zip(buffers, answers, strict=True)}
 
-    def _assembled(self, rank_tasks: RankTasks, *, summed: bool) -> Any:
+    def _assembled(self, rank_tasks: RankTasks, profile: Any, *, summed: bool) -> Any:
         """Combine the ranks' frames to Dask frames, whose partitions may still be pending; or return their number.
 
-        If they are summed, they differ in their last column only, and its sums are the result.
+        If `profile` is a function, it is called with the profile of each run.  If the frames are summed, they differ in their last column only, and its sums are the result.
         """
         schemas, facts, error = rank_tasks.summary()
         if error is None:
             rank_tasks.end_if_interrupted()
+        profiles = facts.pop("profiles", [])
+        for each in profiles if callable(profile) else ():
+            profile(each)
         if "number" in facts:
             return facts["number"]
         frames = []
@@ -787,7 +797,8 @@ class ClusterGraph(GraphMethods[Any]):
         facts.pop("searches", None)
         if "iterations" in facts:
             edge_frame = frames[1] if len(frames) > 1 else None
-            result = ClusterResult(frame=frames[0], edge_frame=edge_frame, **facts)
+            last = profiles[-1] if profiles else None
+            result = ClusterResult(frame=frames[0], edge_frame=edge_frame, profile=last, **facts)
             if error is not None:
                 kind, message = error
                 raise kind(message, result)
@@ -863,10 +874,11 @@ def _release(futures: list[Future[Any]]) -> None:
 
 
 def _refuse_profile(options: Options) -> None:
-    """Refuse to profile a run on a cluster."""
+    """Refuse to profile a run on copies, of which each worker may do another part."""
     if options.profile is not False:
         raise InputError(
-            "profile=: a run on a cluster has no profile; leave it out, or run on one machine"
+            "profile=: a run on workers that each have a copy of the graph has no profile; leave it out, or build the "
+            "graph with spread='one' or spread='parts'"
         )
 
 

@@ -21,6 +21,7 @@ from cugraph_ws.dask.worker import SPLIT, DaskCommunicator, rank_plugin
 from cugraph_ws.errors import ConvergenceError, GraphMemoryError, Interrupted, WorkerLostError
 from cugraph_ws.execution.loop import Result
 from cugraph_ws.execution.options import Options
+from cugraph_ws.execution.profile import Profile
 from cugraph_ws.execution.progress import ProgressUpdate
 from cugraph_ws.graph.report import GraphReport
 from cugraph_ws.partition.build import build_shard
@@ -113,7 +114,8 @@ class CallResult:
         This rank's rows of each frame that the function returned.
     facts : dict
         For a run: iterations, converged, residual, stopped, synchronous, rank 0's rows of the trace,
-        and the kind of the frames.  For a function that returns a number: that number.
+        and the kind of the frames.  For a function that returns a number: that number.  If they are wanted,
+        the profiles of its runs.
     error : tuple of (type, str), optional
         The type and message of an error that carries a result.
     """
@@ -651,12 +653,17 @@ def _called(
         options = replace(options, timeout=None)  # rank 0 keeps the time
     elif call.topic is not None:
         options = replace(options, progress=_publisher(worker, call.topic))
+    profiles: list[Profile] = []
+    if options.profile is not False:
+        options = replace(options, profile=profiles.append)
     try:
         returned = _returned(call.function(**named, **options.chosen(), graph=graph))
     except (ConvergenceError, Interrupted) as error:
         if error.result is None:
             raise
         returned = replace(_returned(error.result), error=(type(error), str(error)))
+    if profiles:
+        returned.facts["profiles"] = [profile.alone() for profile in profiles]
     if call.function.__name__ in BY_SOURCE and call.arguments.get("top") is None:
         rows = total(comm, len(returned.frames[0]))
         returned.facts["searches"] = rows // max(1, graph.number_of_vertices)

@@ -225,7 +225,7 @@ def _watched(
         except StepAbandoned as abandoned:
             return _not_started(loop, graph, cast(Stopped, abandoned.reason))
         if profile is not None:
-            profile.launched.take()  # of the start
+            profile.launched.forget()  # the start
         return _Run(loop, graph, options, stops, profile, may_not_end=may_not_end).finish()
 
 

@@ -21,10 +21,11 @@ from cugraph_ws.graph.vertices import PAIR
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.neighbourhoods import Neighbourhoods, batches, neighbourhoods
 from cugraph_ws.partition.oriented import Oriented, oriented
-from cugraph_ws.partition.pair_rows import pair_rows
+from cugraph_ws.partition.pair_rows import PairRows, pair_rows
 from cugraph_ws.program.edge_binding import BoundEdgeProgram, bind_edges
 from cugraph_ws.program.edge_program import EdgeProgram
 from cugraph_ws.runtime.arrays import as_host
+from cugraph_ws.runtime.launch_times import OFFSET, is_profiled, note_bytes
 from cugraph_ws.runtime.saved_state import SavedState
 
 __all__ = ["EdgeLoop"]
@@ -202,15 +203,33 @@ class EdgeLoop(Loop):
             folded = self._fold.finish(rows, counts)
         else:
             folded = self._fold.fold(rows)
-            arcs = sum(
-                int((rows.offsets[rows_of_ends + 1] - rows.offsets[rows_of_ends]).sum())
+            lengths = [
+                rows.offsets[rows_of_ends + 1] - rows.offsets[rows_of_ends]
                 for rows_of_ends in (rows.first_rows, rows.second_rows)
-            )
+            ]
+            arcs = sum(int(each.sum()) for each in lengths)
+            if is_profiled():  # the elements of the shorter row are looked up in the other
+                looked_up = int(near.xp.minimum(*lengths).sum())
+                note_bytes(looked_up * rows.indices.itemsize + 2 * OFFSET * len(lengths[0]))
+        self._note(rows)
         for column, values in zip(self._columns, folded, strict=True):
             column[some] = values
         self._done += 1
         pairs_left, read, bytes_sent = near.halo.totals(len(self._pairs[0]) - some.stop, arcs)
         return Step(pairs_left, read, direction="intersect", filter="list", bytes_sent=bytes_sent)
+
+    def _note(self, rows: PairRows) -> None:
+        """Note the places and constants of pairs, and their values."""
+        count = len(rows.firsts)
+        uniform = self.bound.types.uniform
+        constants = sum(
+            column.itemsize
+            for column, is_one in zip(rows.constants, uniform, strict=True)
+            if not is_one
+        )
+        place = rows.firsts.itemsize
+        values = sum(column.itemsize for column in self._columns)
+        note_bytes(count * (4 * place + 2 * constants), count * values)
 
     def inputs(self) -> dict[str, Any]:
         """Return the program's source and types, its parameters and constants, edges and pairs."""

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from cugraph_ws.execution.loop import Column, Loop, Step
 from cugraph_ws.execution.phased_loop import PhasedLoop
+from cugraph_ws.execution.profile import Traffic
 from cugraph_ws.execution.stall import Repetition
 from cugraph_ws.execution.vector_loop import VectorLoop
 from cugraph_ws.execution.vertex_loop import VertexLoop
@@ -95,6 +96,11 @@ class PartitionedLoop(Loop):
         """Return the names of arrays, each with the arrays of all ranks."""
         shares = self._on_ranks(lambda rank: arrays_of(self._loops[rank]))
         return [(name, [share[name] for share in shares]) for name in shares[0]]
+
+    @property
+    def traffic(self) -> Traffic | None:
+        """The bytes that the next superstep moves on all shards."""
+        return self._loops[0].traffic
 
     def step(self) -> Step:
         """Run the next superstep on all shards."""

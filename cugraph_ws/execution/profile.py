@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from importlib import import_module
 from itertools import cycle
@@ -17,21 +17,24 @@ import numpy as np
 from cugraph_ws.backends.cuda.fields_read import fields_read
 from cugraph_ws.execution.trace import COLOURS, new_axes
 from cugraph_ws.runtime.device import device
-from cugraph_ws.runtime.launch_times import Launch, Launches
+from cugraph_ws.runtime.launch_times import OFFSET, Launch, Launches
 from cugraph_ws.runtime.threads import cut_evenly, number_of_threads, parallel
 
 if TYPE_CHECKING:
     from cugraph_ws.execution.loop import Step
     from cugraph_ws.execution.trace import Trace
+    from cugraph_ws.frames.base import FrameKind
     from cugraph_ws.graph.view import GraphView
     from cugraph_ws.program.binding import BoundProgram
     from cugraph_ws.program.codegen import Types
     from cugraph_ws.program.vertex_program import VertexProgram
 
-__all__ = ["Profile", "Traffic", "profile_of", "traffic_of"]
+__all__ = ["Profile", "Traffic", "profile_of", "read_by", "traffic_of"]
 
-OFFSET = 8  # bytes
 COPIED = 1 << 27  # bytes: more than a host's caches hold
+FIGURES = (
+    "milliseconds", "bytes_read", "bytes_written", "bytes_sent", "bandwidth", "occupancy",
+)  # fmt: skip
 COPIES = 3  # of which the fastest counts
 
 
@@ -112,20 +115,33 @@ def traffic_of(
     arc = index + sum(_size(kind) for kind, column in columns if column is not None)
     arc += sum(map(_size, program.edge_state_kinds))
     message = sum(map(_size, types.message)) if prepared else 0
-    source = _read_by(program, "compute", "src", state | constants)
+    source = read_by(program, "compute", "src", state | constants)
     return Traffic(
         program=program.name,
         vertices=vertices,
         gathered=arc + (message or source),
         pushed=arc + sum(state.values()),
         state=sum(state.values()),
-        constants=_read_by(program, "apply", "old", constants),
+        constants=read_by(program, "apply", "old", constants),
         message=message,
     )
 
 
-def _read_by(program: VertexProgram, function: str, vertex: str, sizes: Mapping[str, int]) -> int:
-    """Return the bytes of the fields that a function reads of a vertex; of all if they cannot be known."""
+def read_by(program: VertexProgram, function: str, vertex: str, sizes: Mapping[str, int]) -> int:
+    """Return the bytes of the fields that a function reads of a vertex; of all if they cannot be known.
+
+    Parameters
+    ----------
+    program : VertexProgram
+    function, vertex : str
+        A function that it has, and the name of its parameter.
+    sizes : mapping
+        Bytes of each field.
+
+    Returns
+    -------
+    int
+    """
     read = fields_read(program, function, (vertex,))
     return sum(size for name, size in sizes.items() if read is None or name in read)
 
@@ -139,7 +155,7 @@ class Profile:
     """The rows of a profiled run.
 
     On a GPU there is a row for each kernel that was launched in a call of one or several supersteps, on a CPU one
-    for each superstep.
+    for each superstep.  Of a cluster these are the kernels and times of the first worker; bytes are those of all.
 
     Attributes
     ----------
@@ -153,18 +169,22 @@ class Profile:
     milliseconds : list of float
         On the device; on a CPU, wall-clock time, as in the trace.
     bytes_read, bytes_written : list of float
-        Of the supersteps, computed from the arcs and vertices that they processed (`Traffic`); on a GPU in
-        the row of the kernel that took longest.  NaN in other rows, and for algorithms with a loop of their own.
+        Of the supersteps, computed from the arcs and vertices that they processed (`Traffic`, and `note_bytes` for
+        algorithms with a loop of their own), over all partitions and workers; on a GPU in the row of the kernel that
+        took longest.  NaN in other rows, and where they are not known.
+    bytes_sent : list of float
+        Exchanged between partitions or workers, as in the trace; NaN where the bytes before are in another row.
     bandwidth : list of float
-        These bytes over the time, as a share of what the memory can move: a GPU's nominal rate; on a CPU, that
-        of the fastest of three copies of 128 MiB by all threads.
+        What is read and written over the time, as a share of what the memories of all workers can move: a GPU's
+        nominal rate; on a CPU, that of the fastest of three copies of 128 MiB by all threads.
     occupancy : list of float
         The threads that a multiprocessor runs at once of those that it has room for; NaN on a CPU.
     """
 
-    graph: GraphView = field(repr=False)
-    launched: Launches = field(repr=False)
+    kind: FrameKind = field(repr=False)
     rate: float = field(repr=False)
+    comm: Any = field(default=None, repr=False)
+    launched: Launches = field(default_factory=Launches, repr=False)
     program: list[str] = field(default_factory=list)
     phase: list[str] = field(default_factory=list)
     superstep: list[int] = field(default_factory=list)
@@ -174,6 +194,7 @@ class Profile:
     milliseconds: list[float] = field(default_factory=list)
     bytes_read: list[float] = field(default_factory=list)
     bytes_written: list[float] = field(default_factory=list)
+    bytes_sent: list[float] = field(default_factory=list)
     bandwidth: list[float] = field(default_factory=list)
     occupancy: list[float] = field(default_factory=list)
 
@@ -191,19 +212,21 @@ class Profile:
         """
         launches, end = self.launched.take(), len(trace.superstep)
         begin = end - max(1, len(step.history))
-        changed = [*trace.active[begin + 1 :], step.active]
-        moved: list[tuple[float, float]] = [
-            (math.nan, math.nan)
-            if traffic is None
-            else traffic.moved(trace.direction[row], trace.active[row], trace.edges[row], after)
-            for row, after in zip(range(begin, end), changed, strict=True)
-        ]
+        if traffic is None:
+            moved = self._noted(trace, begin)
+        else:
+            changed = [*trace.active[begin + 1 :], step.active]
+            moved = [
+                traffic.moved(trace.direction[row], trace.active[row], trace.edges[row], after)
+                for row, after in zip(range(begin, end), changed, strict=True)
+            ]
         program = name if traffic is None else traffic.program
         if not launches:
             for row, figures in zip(range(begin, end), moved, strict=True):
                 kernel = trace.direction[row] or program
                 times = [Launch(kernel, trace.milliseconds[row], math.nan)]
-                self._add_row(program, step.phase, (row, 1), times, figures)
+                sent = float(trace.bytes_sent[row])
+                self._add_row(program, step.phase, (row, 1), times, figures, sent)
             return
         by_kernel: dict[str, list[Launch]] = {}
         for launch in launches:
@@ -211,8 +234,19 @@ class Profile:
         longest = max(by_kernel, key=lambda kernel: _total(by_kernel[kernel]))
         read, written = (math.fsum(part) for part in zip(*moved, strict=True))
         for kernel, times in by_kernel.items():
-            figures = (read, written) if kernel == longest else (math.nan, math.nan)
-            self._add_row(program, step.phase, (begin, end - begin), times, figures)
+            figures, all_sent = (read, written), float(sum(trace.bytes_sent[begin:end]))
+            if kernel != longest:
+                figures, all_sent = (math.nan, math.nan), math.nan
+            self._add_row(program, step.phase, (begin, end - begin), times, figures, all_sent)
+
+    def _noted(self, trace: Trace, begin: int) -> list[tuple[float, float]]:
+        """Return the bytes that all ranks have noted, divided as the trace divides the time; collective."""
+        shares = self.comm.allgather(list(self.launched.take_bytes()))
+        read, written = (math.fsum(part) for part in zip(*shares, strict=True))
+        times = trace.milliseconds[begin:]
+        whole = math.fsum(times)
+        parts = [time / whole if whole else 1 / len(times) for time in times]
+        return [(read * part, written * part) for part in parts]
 
     def _add_row(
         self,
@@ -221,6 +255,7 @@ class Profile:
         supersteps: tuple[int, int],
         launches: Sequence[Launch],
         moved: tuple[float, float],
+        sent: float,
     ) -> None:
         milliseconds = _total(launches)
         self.program.append(program)
@@ -232,9 +267,14 @@ class Profile:
         self.milliseconds.append(milliseconds)
         self.bytes_read.append(float(moved[0]))
         self.bytes_written.append(float(moved[1]))
+        self.bytes_sent.append(sent)
         seconds = milliseconds / 1000.0
         self.bandwidth.append(sum(moved) / seconds / self.rate if seconds else math.nan)
         self.occupancy.append(launches[0].occupancy)
+
+    def alone(self) -> Profile:
+        """Return the rows without what recorded them, to be sent."""
+        return replace(self, comm=None, launched=Launches())
 
     @property
     def frame(self) -> Any:
@@ -247,12 +287,12 @@ class Profile:
             "kernel": self.kernel,
             "launches": np.array(self.launches, np.int64),
         }
-        for name in ("milliseconds", "bytes_read", "bytes_written", "bandwidth", "occupancy"):
+        for name in FIGURES:
             columns[name] = np.array(getattr(self, name), np.float64)
-        return self.graph.frame_like(columns)
+        return self.kind.make(columns)
 
     def plot(self, axes: Any = None) -> Any:
-        """Draw the time of each superstep, coloured by kernel.
+        """Draw the time of each superstep, coloured by kernel, and the bytes that it moves.
 
         Parameters
         ----------
@@ -262,7 +302,8 @@ class Profile:
         Returns
         -------
         matplotlib Axes
-            Supersteps along x, milliseconds along y; the kernels of a superstep are on top of each other.
+            Supersteps along x, milliseconds along y; the kernels of a superstep are on top of each other.  Points show
+            bytes read and written, along a second y axis, where they are known.
 
         Raises
         ------
@@ -286,6 +327,13 @@ class Profile:
         axes.xaxis.get_major_locator().set_params(integer=True)
         if self.kernel:
             axes.legend(frameon=False, fontsize=8)
+        moved = np.array(self.bytes_read) + np.array(self.bytes_written)
+        known = ~np.isnan(moved)
+        if known.any():
+            right = axes.twinx()
+            right.plot(steps[known], moved[known], "k.", markersize=4)
+            right.set(ylabel="bytes read and written")
+            right.set_ylim(0)
         return axes
 
     @contextmanager
@@ -326,7 +374,7 @@ def _ranges() -> tuple[Callable[[str], Any], Callable[[], Any]]:
 
 
 def profile_of(graph: GraphView, launches: Launches, *, on_device: bool) -> Profile:
-    """Return an empty profile of a run.
+    """Return an empty profile of a run; collective.
 
     Parameters
     ----------
@@ -336,7 +384,8 @@ def profile_of(graph: GraphView, launches: Launches, *, on_device: bool) -> Prof
     on_device : bool
         Whether bytes are compared with what the GPU's memory can move, nominally; else with what copies on the host do.
     """
-    return Profile(graph, launches, device().bandwidth if on_device else _host_rate())
+    rate = device().bandwidth if on_device else _host_rate()
+    return Profile(graph._kind, math.fsum(graph.comm.allgather(rate)), graph.comm, launches)
 
 
 @lru_cache

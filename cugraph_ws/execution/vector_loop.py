@@ -17,6 +17,7 @@ from cugraph_ws.errors import InputError
 from cugraph_ws.execution.loop import Column, Loop, Step
 from cugraph_ws.execution.options import Options
 from cugraph_ws.execution.plain_errors import naming_errors
+from cugraph_ws.execution.profile import read_by
 from cugraph_ws.execution.vertex_loop import as_columns
 from cugraph_ws.graph.footprints import Sizes
 from cugraph_ws.graph.view import GraphView
@@ -28,6 +29,7 @@ from cugraph_ws.program.typed import typed_function
 from cugraph_ws.program.vector_binding import bind_vectors
 from cugraph_ws.program.vector_program import VectorProgram, length_of
 from cugraph_ws.runtime.arrays import as_host
+from cugraph_ws.runtime.launch_times import is_profiled, note_rows
 from cugraph_ws.runtime.looks import without_looks
 from cugraph_ws.runtime.saved_state import SavedState
 
@@ -193,6 +195,7 @@ class VectorLoop(Loop):
         part, halo = self._part, self._part.halo
         with naming_errors(self.program, self._graph):
             active, total, greatest = self._supersteps.superstep(self._values)
+        self._note()
         with without_looks():
             halo.update(*self._supersteps.state, self._supersteps.active)
             self._number += 1
@@ -207,6 +210,21 @@ class VectorLoop(Loop):
             self._active, arcs, self._residual if self._measures else math.nan,
             direction="gather", filter="all" if self.program.all_send else "bitmap", bytes_sent=bytes_sent,
         )  # fmt: skip
+
+    def _note(self) -> None:
+        """Note, for a profile, what a superstep moves: rows of numbers for each arc and vertex."""
+        if not is_profiled():
+            return
+        program, part = self.program, self._part
+        state = dict(zip(program.state, map(row_bytes, self._supersteps.state), strict=True))
+        named = zip(program.constants, part.constants, self.bound.types.uniform, strict=True)
+        constants = {name: row_bytes(array) for name, array, uniform in named if not uniform}
+        edges, mark = sum(array.itemsize for array in part.edges("csc")), 1  # of an active vertex
+        arc = edges + read_by(program, "compute", "src", state | constants)
+        vertex = sum(state.values()) + read_by(program, "apply", "old", constants)
+        if not program.all_send:
+            arc += mark
+        note_rows(part.csc, arc=arc, vertex=vertex, written=sum(state.values()) + mark)
 
     def repetition(self) -> None:
         """Return no detector of repeated states."""
@@ -330,6 +348,11 @@ def bytes_of(declared: Any) -> int:
     return (kind.dtype.itemsize if isinstance(kind, ScalarType) else 8) * max(
         1, length_of(declared)
     )
+
+
+def row_bytes(array: Array) -> int:
+    """Return the bytes of a vertex in an array: of a number, or of a vector."""
+    return int(array.itemsize * math.prod(array.shape[1:]))
 
 
 def columns_of(name: str, length: int) -> list[str]:

@@ -153,15 +153,15 @@ class VertexLoop(Loop):
 
     @property
     def traffic(self) -> Traffic:
-        """The bytes that supersteps move, once started."""
+        """The bytes that supersteps move on all ranks, once started."""
         bound = self.bound
         in_place = bool(self._in_place) or self.has_frontier
         prepared = bound.prepares_ahead if self.engine == "cuda" else bound.prepares
-        index = self._graph.csc.indices.dtype.itemsize
+        index = 4 if self._graph.number_of_vertices < 1 << 31 else 8
         return traffic_of(
             bound,
             self._executor.types,
-            self._graph.owned,
+            self._graph.number_of_vertices,
             index,
             prepared=prepared and not in_place,
         )

@@ -1,4 +1,4 @@
-"""Launches of kernels, timed on the device while a run is profiled.
+"""Launches of kernels, timed on the device while a run is profiled, and the bytes that steps note.
 
 Meanwhile `device()` returns the device with its modules wrapped; at other times nothing is wrapped, so that
 a launch costs what it always does.
@@ -16,7 +16,17 @@ from typing import Any
 
 from cugraph_ws.runtime.device import Device, KernelModule, Prepared, wrapped_by
 
-__all__ = ["Launch", "Launches", "recorded_launches"]
+__all__ = [
+    "OFFSET",
+    "Launch",
+    "Launches",
+    "is_profiled",
+    "note_bytes",
+    "note_rows",
+    "recorded_launches",
+]
+
+OFFSET = 8  # bytes, of a row of neighbours
 
 
 @dataclass(frozen=True)
@@ -40,10 +50,11 @@ class Launch:
 
 
 class Launches:
-    """The launches since the last `take`."""
+    """The launches since the last `take`, and the bytes that are noted since the last `take_bytes`."""
 
     def __init__(self) -> None:
         self._marks: list[tuple[str, Any, Any, Any, float]] = []
+        self._bytes: list[tuple[float, float]] = []
 
     def record(self, device: Device, kernel: str, launch: Prepared) -> None:
         """Launch a kernel between two marks of the time.
@@ -60,6 +71,19 @@ class Launches:
         launch()
         occupancy = (launch.resident_threads or math.nan) / device.threads_at_once
         self._marks.append((kernel, cuda, before, _mark(cuda), occupancy))
+
+    def note(self, read: float, written: float) -> None:
+        """Add to the bytes that are read and written; NaN if they cannot be known."""
+        self._bytes.append((read, written))
+
+    def take_bytes(self) -> tuple[float, float]:
+        """Return the bytes read and written since the last call; NaN if none are noted."""
+        noted, self._bytes = self._bytes or [(math.nan, math.nan)], []
+        return math.fsum(read for read, _ in noted), math.fsum(written for _, written in noted)
+
+    def forget(self) -> None:
+        """Forget all launches and bytes so far."""
+        self._marks, self._bytes = [], []
 
     def take(self) -> list[Launch]:
         """Return the launches since the last call, once they are done."""
@@ -103,6 +127,55 @@ def recorded_launches() -> Iterator[Launches]:
             yield launches
     finally:
         _recording.reset(token)
+
+
+def is_profiled() -> bool:
+    """Return whether launches and bytes are recorded, so that counting what is read is worth its time."""
+    return _recording.get() is not None
+
+
+def note_bytes(read: float, written: float = 0.0) -> None:
+    """Note what the step of a loop reads and writes, for the profile; without one, nothing happens.
+
+    Every arc that is read loads its entries, also if a cache has them; what lies in order of vertices is
+    loaded and stored once for each vertex.
+
+    Parameters
+    ----------
+    read, written : float
+        Bytes; NaN if a step does work whose bytes are not known, so that it has none.
+    """
+    recording = _recording.get()
+    if recording is not None:
+        recording.note(read, written)
+
+
+def note_rows(
+    rows: Any, which: Any = None, *, arc: float = 0, vertex: float = 0, written: float = 0
+) -> None:
+    """Note that rows of neighbours are read: their offsets, and the neighbours.
+
+    Parameters
+    ----------
+    rows : Adjacency or NeighbourRows
+        Its `offsets` and `indices`.
+    which : array of int64, optional
+        The rows, which are read from this list; by default all.
+    arc, vertex : float
+        Bytes that are read besides for each arc, and for each row.
+    written : float
+        Bytes that are written for each row.
+    """
+    if not is_profiled():
+        return
+    offsets, indices = rows.offsets, rows.indices
+    if which is None:
+        count, arcs = len(offsets) - 1, len(indices)
+    else:
+        count, arcs = len(which), int((offsets[which + 1] - offsets[which]).sum())
+        vertex += which.itemsize
+    read = arcs * (indices.itemsize + arc) + count * (2 * OFFSET + vertex)
+    note_bytes(float(read), float(count * written))
 
 
 class _TimedLaunch:

@@ -566,8 +566,25 @@ def test_progress_and_stopping(pair):
         assert timed.frame["value"].compute().eq(timed.iterations % 2).all()
         with pytest.raises(ws.InputError, match="progress=7 must be"):
             ws.pagerank(graph, progress=7)
-        with pytest.raises(ws.InputError, match="profile=: a run on a cluster has no profile"):
-            ws.pagerank(graph, profile=True)
+
+
+def test_a_profile_has_the_bytes_of_all_workers(pair):
+    """Those of one machine: arcs and vertices are the same, and each is on one worker."""
+    with build(SKEWED) as whole:
+        alone = ws.run(ws.PageRank, whole, max_iter=5, profile=True, engine="cpu").profile
+    seen: list[Any] = []
+    with on_workers(SKEWED) as graph:
+        result = ws.run(ws.PageRank, graph, max_iter=5, profile=True)
+        ws.core_number(graph, profile=seen.append)
+    rows, trace = result.profile.frame, result.trace
+    assert rows["superstep"].tolist() == trace["superstep"].tolist()
+    for name in ("bytes_read", "bytes_written"):
+        assert rows[name].tolist() == alone.frame[name].tolist(), name
+    assert rows["bytes_sent"].tolist() == trace["bytes_sent"].tolist()
+    assert rows["bytes_sent"].sum() > 0
+    assert (rows["bandwidth"] > 0).all()
+    assert [set(profile.program) for profile in seen] == [{"core_number"}]
+    assert (seen[0].frame["bytes_read"] > 0).all()
 
 
 def test_an_error_in_a_progress_callback_is_raised(pair):

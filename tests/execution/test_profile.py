@@ -37,10 +37,11 @@ def small_copies(monkeypatch):
         (ws.BFS, {"start": START}, True),
         (ws.BFS, {"start": START, "plan": ws.Plan(direction="pull")}, True),
         (ws.PageRank, {"max_iter": 5}, True),
-        (ws.PageRank, {"max_iter": 3, "plan": ws.Plan(partitions=2)}, False),
-        (ws.CoreNumber(), {}, False),
+        (ws.PageRank, {"max_iter": 3, "plan": ws.Plan(partitions=2)}, True),
+        (ws.CoreNumber(), {}, True),
+        (ws.StronglyConnectedComponents(), {}, False),
     ],
-    ids=["push", "pull", "gather", "partitions", "loop"],
+    ids=["push", "pull", "gather", "partitions", "loop", "unknown"],
 )
 def test_a_row_for_each_superstep_on_a_cpu(program, options, known):
     with build(EDGES) as graph:
@@ -253,6 +254,9 @@ def test_a_plot_has_a_colour_for_each_kernel():
     with build(EDGES) as graph:
         profile = ws.run(ws.BFS, graph, start=START, engine="cpu", profile=True).profile
     axes = profile.plot()
+    (points,) = axes.figure.axes[1].get_lines()  # bytes, along an axis of their own
+    moved = np.array(profile.bytes_read) + np.array(profile.bytes_written)
+    assert points.get_ydata().tolist() == moved.tolist()
     assert [text.get_text() for text in axes.get_legend().get_texts()] == list(
         dict.fromkeys(profile.kernel)
     )

@@ -22,6 +22,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from cugraph_ws.execution.loop import Column, Loop, Step
+from cugraph_ws.execution.profile import Traffic
 from cugraph_ws.graph.footprints import Sizes
 from cugraph_ws.graph.graph import Graph
 from cugraph_ws.partition.cut import joined
@@ -89,6 +90,11 @@ class CoalescingLoop(Loop):
         self._comm = graph.comm
         self._partitioned.start(graph)
         self._begun = time.perf_counter()
+
+    @property
+    def traffic(self) -> Traffic:
+        """The bytes that the next superstep moves, on all ranks or on rank 0."""
+        return self._partitioned.traffic
 
     def step(self) -> Step:
         """Run a superstep on all ranks, or receive what rank 0 did; collective."""

@@ -9,6 +9,7 @@ import numpy as np
 from cugraph_ws.backends.cuda.loops import folds
 from cugraph_ws.partition.part import Part
 from cugraph_ws.runtime.device import device
+from cugraph_ws.runtime.launch_times import OFFSET, is_profiled, note_bytes
 
 __all__ = ["LONG", "ByEntries", "ByRows", "batches_at_once", "has_short_rows"]
 
@@ -17,6 +18,7 @@ Array = Any  # CuPy's
 WARP = 32
 # A thread for an entry:
 BLOCK = 1024
+LEVEL, PATHS = 4, 8  # bytes of a level or an entry of the stack, and of a number of paths
 LONG = 256  # arcs of a row that a thread reads alone, at most
 LEVELS = 1024  # levels that a launch finds, at most
 FEW = 1 << 16  # entries of a level that a launch goes on from, however small the graph
@@ -257,4 +259,19 @@ class ByEntries:
             dependency.reshape(-1), self._stack, xp.asarray(np.array(self._ends, np.int64)),
             xp.concatenate(self._scales), len(self._ends) - 1,
         )()  # fmt: skip
+        if is_profiled():
+            self._note()
         return dependency, shares
+
+    def _note(self) -> None:
+        """Note a neighbour and its level for each arc, thrice in a directed graph, else twice; and the entries.
+
+        Paths and shares are read along shortest paths alone: at least one of each for an entry.
+        """
+        ways = (self._ins, self._outs) if self._part.directed else (self._ins,)
+        entries = self._ends[-1]
+        vertices = self._stack[:entries] // self._columns
+        for offsets, indices in (*ways, self._outs):
+            arcs = int(self._device.xp.diff(offsets)[vertices].sum())
+            note_bytes(arcs * (indices.itemsize + LEVEL) + entries * (2 * OFFSET + LEVEL))
+        note_bytes(self.levels.nbytes + entries * 4 * PATHS, entries * (2 * LEVEL + 3 * PATHS))

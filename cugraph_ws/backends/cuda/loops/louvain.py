@@ -13,7 +13,9 @@ import numpy as np
 
 from cugraph_ws.backends.cuda.label_tables import BLOCK, FAR, KINDS, class_tables, kinds_of
 from cugraph_ws.partition.fixed_point import UNIT
+from cugraph_ws.runtime.arrays import count_true
 from cugraph_ws.runtime.device import device
+from cugraph_ws.runtime.launch_times import OFFSET, is_profiled, note_bytes
 from cugraph_ws.runtime.mixing import salted
 
 __all__ = [
@@ -31,6 +33,7 @@ __all__ = [
 Array = Any  # CuPy's
 Rows = tuple[Array, Array, Array]
 
+WORD = 8  # bytes of a vertex, a label, a weight or a degree
 MOST_NARROW = 1 << 16  # communities of which a pair is a number of 32 bits
 MOST_LISTING = 256  # blocks that list vertices: each adds to the size of every group
 
@@ -51,6 +54,7 @@ def sum_inside(rows: Rows, sources: Array, labels: Array) -> int:
         gpu.module("communities").launch(
             "sum_inside", gpu.blocks_for(arcs, BLOCK), BLOCK, rows, sources, arcs, labels, sums
         )
+        note_bytes(arcs * 3 * WORD + labels.nbytes)  # weights are read within communities alone
     return int(gpu.to_host(sums)[0])
 
 
@@ -81,6 +85,7 @@ def components_within(rows: Rows, sources: Array, labels: Array) -> Array:
     gpu.module("components").launch(
         "compress", gpu.blocks_for(size, BLOCK), BLOCK, parent, size, -1, counts
     )
+    note_bytes(arcs * 5 * WORD + size * 2 * WORD, size * WORD)
     return parent
 
 
@@ -162,6 +167,7 @@ class Mover:
             "hash_classes", gpu.blocks_for(count, BLOCK), BLOCK, count, np.int64(signed),
             np.int64(most), not called, weights, enough, classes,
         )  # fmt: skip
+        note_bytes(called * 2 * WORD * count, classes.nbytes + (WORD * count if stirred else 0))
         return Classes(classes, most)
 
     def sweep(
@@ -211,7 +217,20 @@ class Mover:
             communities, (marks, marks if may is None else may), factor, strict, count, order,
             bounds, gpu.xp.empty(vertices, np.int64), *far, figures[1:2],
         )()  # fmt: skip
+        if is_profiled():
+            self._note_moves(classes)
         return figures
+
+    def _note_moves(self, classes: Classes) -> None:
+        """Note an arc's label, and its weight if it is read; and what is kept of each listed vertex."""
+        listed, lengths = classes.by_vertex < classes.number, device().xp.diff(self._rows[0])
+        count, arcs = int(count_true(listed)), int(lengths[listed].sum())
+        vertex = (
+            2 * OFFSET + 5 * WORD
+        )  # its place, degree, label, choice, and the sum of a community
+        note_bytes(arcs * (2 + self._weighted) * WORD + count * vertex, 2 * count * WORD)
+        groups = classes.by_vertex.itemsize + self._kinds.itemsize
+        note_bytes(2 * groups * len(listed))
 
     def _grouped(self, classes: Classes) -> tuple[Array, Array, Array]:
         """Return listed vertices by class and kind, the bounds of those groups, and what is found.
@@ -244,6 +263,10 @@ def _sum_moves(
         "sum_moves", gpu.blocks_for(arcs, BLOCK), BLOCK, rows, sources, arcs, *labels, stirred,
         change,
     )  # fmt: skip
+    if is_profiled():  # the arcs of vertices that have moved read the rest
+        before, after = labels
+        moved = int(gpu.xp.diff(rows[0])[before != after].sum())
+        note_bytes(arcs * WORD + before.nbytes + after.nbytes + moved * 4 * WORD)
 
 
 def _sum_squares(totals: Array, twice: int, squares: Array) -> None:
@@ -253,3 +276,4 @@ def _sum_squares(totals: Array, twice: int, squares: Array) -> None:
         "sum_squares", gpu.blocks_for(count, BLOCK), BLOCK, totals, count, float(twice), UNIT,
         squares,
     )  # fmt: skip
+    note_bytes(totals.nbytes)

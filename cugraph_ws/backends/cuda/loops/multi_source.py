@@ -25,6 +25,7 @@ from cugraph_ws.partition.part import Part
 from cugraph_ws.program.infinity import STORED
 from cugraph_ws.runtime.bins import bin_counts
 from cugraph_ws.runtime.device import device
+from cugraph_ws.runtime.launch_times import OFFSET, note_bytes
 
 if TYPE_CHECKING:
     from cugraph_ws.algorithms.multi_source import Search
@@ -47,6 +48,9 @@ class Batch:
     distance: Array
     before: Array  # predecessors: −1 for starts, the greatest number for none
     scratch: Array = None  # for lengths: a number for each thread
+
+
+BITS = 4  # bytes of a word
 
 
 class Searches:
@@ -111,6 +115,7 @@ class Searches:
         batch = self._batch_for(len(numbers))
         read = self._search(batch, self._begin(batch, numbers))
         self._choose(batch)
+        self._note(batch, read)
         searches = slice(len(numbers))
         distance[:] = lengths = self._part.by_number(batch.distance)[:, searches].T
         before = self._part.by_number(batch.before)[:, searches].T
@@ -151,6 +156,18 @@ class Searches:
         batch.distance.ravel()[entries] = 0
         batch.before.ravel()[entries] = -1  # less than any number, so it is never replaced
         return self._list(sources)
+
+    def _note(self, batch: Batch, read: int) -> None:
+        """Note what searches read of their arcs, and the choice of predecessors from all of them."""
+        part, laid, words = self._part, self._part.laid, len(self._words) * BITS
+        number, index = self.number.itemsize, laid.numbers.dtype.itemsize
+        length, cells = self._kind.itemsize, batch.width * self._kind.itemsize
+        weight = 0 if not self._stride else self._weights["csc"].itemsize
+        arc = index + (BITS if self._by_hops else weight + length)
+        note_bytes(read / part.halo.comm.size * arc + part.size * (2 * OFFSET + words))
+        vertex = 2 * OFFSET + cells + number
+        written = batch.width * (length + number) + words
+        note_bytes(laid.arcs * (index + weight + cells) + laid.size * vertex, part.size * written)
 
     # -------------------------------------------------------------------------------- searches
 
