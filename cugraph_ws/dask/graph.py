@@ -665,8 +665,7 @@ class ClusterGraph(GraphMethods[Any]):
             divided = division(name, arguments, options, len(shares), lambda: self.vertices)
         used = len(divided)
         topic = f"cugraph_ws-{id(self)}-{threading.get_ident()}" if options.progress else None
-        if self._copied:
-            _refuse_profile(options)
+        _refuse_profile(options, copied=self._copied)
         # The client shows the progress, and passes profiles on
         theirs = replace(options, progress=False, profile=options.profile is not False)
         calls = [
@@ -873,9 +872,9 @@ def _release(futures: list[Future[Any]]) -> None:
         future.release()
 
 
-def _refuse_profile(options: Options) -> None:
+def _refuse_profile(options: Options, *, copied: bool) -> None:
     """Refuse to profile a run on copies, of which each worker may do another part."""
-    if options.profile is not False:
+    if copied and options.profile is not False:
         raise InputError(
             "profile=: a run on workers that each have a copy of the graph has no profile; leave it out, or build the "
             "graph with spread='one' or spread='parts'"
