@@ -20,7 +20,7 @@ from pyarrow import parquet
 import cugraph_ws as ws
 from cugraph_ws.errors import FileError, GraphMemoryError, InputError
 from cugraph_ws.execution.run_memory import sizes_of
-from cugraph_ws.graph import mapped_arcs
+from cugraph_ws.graph import mapped_arcs, sorted_files
 
 VERTICES, EDGES = 3000, 40_000
 LIMIT = 4 << 20  # bytes; with ranges of at most a few rows
@@ -55,12 +55,13 @@ def batches_of(frame: pd.DataFrame) -> pa.RecordBatchReader:
 @pytest.fixture
 def small_ranges(monkeypatch):
     """Sort in ranges of a few hundred arcs."""
-    monkeypatch.setattr(mapped_arcs, "LEAST", 512)
-    monkeypatch.setattr(mapped_arcs, "MOST", 700)
-    bounds = mapped_arcs._bounds
-    monkeypatch.setattr(
-        mapped_arcs, "_bounds", lambda offsets, most: bounds(offsets, min(most, 900))
-    )
+    monkeypatch.setattr(sorted_files, "LEAST", 512)
+    monkeypatch.setattr(sorted_files, "MOST", 700)
+    bounds = sorted_files.bounds_of
+    for module in (mapped_arcs, sorted_files):
+        monkeypatch.setattr(
+            module, "bounds_of", lambda offsets, most: bounds(offsets, min(most, 900))
+        )
 
 
 def same_arcs(graph, expected):
