@@ -166,10 +166,8 @@ def _distributed(
     """Return rows, neighbours and values of arcs, range after range, mapped."""
     files = [MappedFile(folder, dtype) for dtype in dtypes]
     starts = offsets[bounds[:-1]]
-    range_of = np.repeat(
-        np.arange(len(starts)).astype(np.uint16 if len(starts) <= 1 << 16 else np.int64),
-        np.diff(bounds),
-    )
+    numbers = np.arange(len(starts), dtype=np.uint16 if len(starts) < 1 << 16 else np.int64)
+    range_of = np.repeat(numbers, np.diff(bounds))
     while some := list(islice(chunks, number_of_threads())):
         grouped = parallel(_grouped, [(chunk, range_of, len(starts), dtypes[0]) for chunk in some])
         tasks = []
@@ -184,16 +182,17 @@ def _grouped(
     chunk: Chunk, range_of: Array, ranges: int, index: np.dtype[Any]
 ) -> tuple[npt.NDArray[np.int64], list[Array]]:
     """Return where each range's arcs end, and rows, neighbours and values of a chunk's arcs by range."""
-    most = len(chunk.rows) * (2 if chunk.both else 1)
-    rows, neighbours = np.empty((2, most), index)
-    edges = np.empty(most if chunk.values else 0, np.int32)
-    ends = np.zeros(ranges, np.int64)
+    places = len(chunk.rows) * (2 if chunk.both else 1)
+    rows, neighbours = np.empty((2, places), index)
+    edges = np.empty(places if chunk.values else 0, np.int32)
+    ends = np.zeros(ranges + 1, np.int64)
     group_by_range(
         chunk.rows, chunk.neighbours, chunk.low, chunk.table, chunk.both, chunk.drop_loops,
-        range_of, ends, rows, neighbours, edges,
+        range_of, np.empty(places, range_of.dtype), ends, rows, neighbours, edges,
     )  # fmt: skip
-    arcs = int(ends[-1]) if ranges else 0
-    return ends, [rows, neighbours, *(values[edges[:arcs]] for values in chunk.values)]
+    ends = ends[:-1]  # behind them is what is no arc
+    edges = edges[: ends[-1]] if ranges else edges
+    return ends, [rows, neighbours, *(values[edges] for values in chunk.values)]
 
 
 def _write(

@@ -17,6 +17,7 @@ from cugraph_ws.kernels.cpu.jit import inline, jit
 __all__ = ["group_by_range", "sort_range"]
 
 Ids = npt.NDArray[np.int32] | npt.NDArray[np.int64]
+Ranges = npt.NDArray[np.uint16] | npt.NDArray[np.int64]
 
 
 @inline
@@ -35,13 +36,17 @@ def group_by_range(
     table: Ids,
     both: bool,
     drop_loops: bool,
-    range_of: npt.NDArray[Any],
+    range_of: Ranges,
+    ranges: Ranges,
     ends: npt.NDArray[np.int64],
     out_rows: Ids,
     out_neighbours: Ids,
     edges: npt.NDArray[np.int32],
 ) -> None:
     """Write the arcs of some edges, range after range, in the order of the edges.
+
+    An edge has one place in the output, with `both` two.  Where it has fewer arcs, what is written there is in the
+    last range, which has no rows: so there is no branch that no processor could predict.
 
     Parameters
     ----------
@@ -50,47 +55,47 @@ def group_by_range(
     low, table
         See `build`.
     both : bool
-        Whether each edge is also an arc from its row to its neighbour, with the row marked.
+        Whether each edge is also an arc from its row to its neighbour, marked.
     drop_loops : bool
     range_of : ndarray of int, shape (vertices,)
         The range of each row.
-    ends : ndarray of int64, shape (ranges,)
+    ranges : ndarray of int, shape (places,)
+        Overwritten: the range of each arc before they are moved.
+    ends : ndarray of int64, shape (ranges + 1,)
         At first 0; then the end of each range's arcs in the output.
-    out_rows, out_neighbours : ndarray of int, shape (arcs or more,)
-    edges : ndarray of int32, shape (arcs or more,)
-        Output: the edge of each arc.  Empty if it is not wanted.
+    out_rows, out_neighbours : ndarray of int, shape (places,)
+    edges : ndarray of int32, shape (places,) or (0,)
+        Output: the edge of each arc, if that is wanted.
     """
+    no_range, place = len(ends) - 1, 0
     for edge in range(len(rows)):
         row = _number(table, np.int64(rows[edge]) - low)
         neighbour = _number(table, np.int64(neighbours[edge]) - low)
-        if row != neighbour or not drop_loops:
-            ends[range_of[row]] += 1
-        if both and row != neighbour:
-            ends[range_of[neighbour]] += 1
-    place = 0
+        is_arc = (row != neighbour) | (not drop_loops)
+        ranges[place] = range_of[row] if is_arc else no_range
+        ends[ranges[place]] += 1
+        place += 1
+        if both:
+            ranges[place] = range_of[neighbour] if row != neighbour else no_range
+            ends[ranges[place]] += 1
+            place += 1
+    first = 0
     for each in range(len(ends)):
         count = ends[each]
-        ends[each] = place
-        place += count
+        ends[each] = first
+        first += count
+    place = 0
     for edge in range(len(rows)):
         row = _number(table, np.int64(rows[edge]) - low)
         neighbour = _number(table, np.int64(neighbours[edge]) - low)
-        if row != neighbour or not drop_loops:
-            which = range_of[row]
-            place = ends[which]
-            ends[which] += 1
-            out_rows[place] = row
-            out_neighbours[place] = neighbour
+        for back in range(2 if both else 1):
+            to = ends[ranges[place]]
+            ends[ranges[place]] += 1
+            place += 1
+            out_rows[to] = neighbour if back else row
+            out_neighbours[to] = ~row if back else neighbour
             if len(edges) > 0:
-                edges[place] = edge
-        if both and row != neighbour:
-            which = range_of[neighbour]
-            place = ends[which]
-            ends[which] += 1
-            out_rows[place] = neighbour
-            out_neighbours[place] = ~row
-            if len(edges) > 0:
-                edges[place] = edge
+                edges[to] = edge
 
 
 @jit
