@@ -5,7 +5,7 @@ Vertices are in memory: ids, offsets, counts.  `sorted_files` groups and sorts t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -14,7 +14,14 @@ import numpy.typing as npt
 
 from cugraph_ws.graph.adjacency import Adjacency, cursor_dtype, lengths
 from cugraph_ws.graph.arcs import Arcs, Order
-from cugraph_ws.graph.duplicates import PARALLEL_RANK, parallel_ranks, repeats
+from cugraph_ws.graph.duplicates import (
+    PARALLEL_RANK,
+    Policy,
+    merge_parallel,
+    parallel_ranks,
+    repeats,
+)
+from cugraph_ws.graph.masks import chosen_rows
 from cugraph_ws.graph.numbering import Numbered
 from cugraph_ws.graph.sorted_files import Chunk, bounds_of, chunk_size, sorted_rows
 from cugraph_ws.kernels.cpu.build import count_rows
@@ -25,6 +32,10 @@ from cugraph_ws.runtime.threads import cut_evenly, number_of_threads, parallel
 __all__ = ["MappedArcs", "MappedEdges"]
 
 Array = npt.NDArray[Any]
+# Given some rows, their values by name and their marks, returns other rows of the same vertices and their values
+Change = Callable[
+    [Adjacency, dict[str, Array], npt.NDArray[np.bool_]], tuple[Adjacency, dict[str, Array]]
+]
 
 
 class MappedEdges:
@@ -256,15 +267,81 @@ class MappedArcs(Arcs):
                     )
         return sums
 
+    def repeated(self) -> npt.NDArray[np.bool_]:
+        """Mark the arcs of the CSC that repeat the one before, in a file."""
+        file = MappedFile(self._folder, np.bool_)
+        for _, _, part in self._parts(self.csc):
+            file.append(repeats(part))
+        return file.mapped()
+
+    def count(self, marked: npt.NDArray[np.bool_]) -> int:
+        """Count the edges among marked arcs of the CSC."""
+        parts = self._parts(self.csc)
+        return sum(self._count(rows, part, marked[arcs]) for rows, arcs, part in parts)
+
     def count_repeated(self) -> int:
         """Count the edges after the first between the same two vertices."""
-        count = 0
-        for rows, _, part in self._parts(self.csc):
-            marked = repeats(part)
-            if not self._directed:  # one arc of each edge, from the smaller vertex
-                marked &= part.indices <= part.rows() + rows.start
-            count += int(np.count_nonzero(marked))
-        return count
+        parts = self._parts(self.csc)
+        return sum(self._count(rows, part, repeats(part)) for rows, _, part in parts)
+
+    def _count(self, rows: slice, part: Adjacency, marked: npt.NDArray[np.bool_]) -> int:
+        """Count the edges among marked arcs of some rows."""
+        if not self._directed:  # one arc of each edge, from the smaller vertex
+            marked = marked & (part.indices <= part.rows() + rows.start)
+        return int(np.count_nonzero(marked))
+
+    def merge(self, policy: Policy, repeated: npt.NDArray[np.bool_]) -> None:
+        """Merge parallel arcs, into files; only the CSC may have been made before."""
+        with self._lock:
+            self._csc, merged = self._rewritten(
+                lambda part, values, marks: merge_parallel(part, values, policy, marks), repeated
+            )
+            self._both_ways = 0
+            self._ranks = {}
+            self._values = {(name, "csc"): array for name, array in merged.items()}
+            self._out_degrees = self._starts = None
+
+    def chosen(self, mask: npt.NDArray[np.bool_]) -> MappedArcs:
+        """Return the arcs that `mask` marks in the order of the CSC, in files of their own."""
+        with self._lock:
+            csc, values = self._rewritten(
+                lambda part, values, marks: (
+                    chosen_rows(part, marks),
+                    {name: array[marks] for name, array in values.items()},
+                ),
+                mask,
+            )
+        return MappedArcs(
+            csc,
+            values,
+            both_ways=0,
+            directed=self._directed,
+            folder=self._folder,
+            limit=self._limit,
+        )
+
+    def _rewritten(
+        self, change: Change, marks: npt.NDArray[np.bool_]
+    ) -> tuple[Adjacency, dict[str, Array]]:
+        """Write what `change` makes of ranges of rows, their values and their marks; return all rows of it."""
+        csc = self.csc
+        columns = {name: array for (name, order), array in self._values.items() if order == "csc"}
+        self._folder.reserve(csc.indices.nbytes + sum(array.nbytes for array in columns.values()))
+        indices, files = MappedFile(self._folder, csc.indices.dtype), {}
+        offsets = np.zeros_like(csc.offsets)
+        for rows, arcs, part in self._parts(csc):
+            look()
+            values = {name: array[arcs] for name, array in columns.items()}
+            changed, values = change(part, values, marks[arcs])
+            offsets[rows.start + 1 : rows.stop + 1] = changed.degrees
+            indices.append(changed.indices)
+            for name, array in values.items():
+                if name not in files:
+                    files[name] = MappedFile(self._folder, array.dtype)
+                files[name].append(array)
+        np.cumsum(offsets, out=offsets)
+        written = {name: file.mapped() for name, file in files.items()}
+        return Adjacency(offsets, indices.mapped(), mapped=True), columns | written
 
     def _parts(self, adjacency: Adjacency) -> Iterator[tuple[slice, slice, Adjacency]]:
         """Yield ranges of rows, their arcs, and these rows as an adjacency of their own."""

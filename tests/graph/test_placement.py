@@ -118,6 +118,46 @@ def test_ids_of_two_columns_and_policies_on_loops(small_ranges):
             ws.Graph(frame, placement=placement, self_loops="error")
 
 
+@pytest.mark.parametrize("directed", [True, False])
+@pytest.mark.parametrize(
+    "policy", ["sum", "min", "mean", "first", {"weight": "max", "kind": "mean"}]
+)
+@pytest.mark.filterwarnings("ignore::cugraph_ws.errors.GraphWarning")
+def test_parallel_edges_are_merged_as_in_memory(policy, directed, tmp_path, small_ranges):
+    frame = frame_of()
+    options = {"directed": directed, "attributes": "kind", "duplicates": policy}
+    expected = ws.Graph(frame, **options)
+    graph = ws.Graph(batches_of(frame), placement="disk", folder=tmp_path, **options)
+    same_arcs(graph, expected)
+    assert graph.number_of_edges == expected.number_of_edges < EDGES
+    assert graph.report.duplicates == expected.report.duplicates > 0
+    assert graph.parallel_edges == expected.parallel_edges == 0
+    assert graph.edges.equals(ws.Graph(pa.Table.from_pandas(frame), **options).edges)
+
+
+def test_merged_values_that_are_not_finite():
+    frame = pd.DataFrame({"source": [3, 1, 1], "destination": [1, 2, 2], "weight": 1.5e308})
+    for placement in ("memory", "disk"):
+        with pytest.raises(InputError, match=r"'weight' on the edges .* come to inf"):
+            ws.Graph(frame, duplicates="sum", placement=placement)
+
+
+@pytest.mark.parametrize("directed", [True, False])
+@pytest.mark.filterwarnings("ignore::cugraph_ws.errors.GraphWarning")
+def test_masks_keep_their_arcs_on_disk(directed, tmp_path, small_ranges):
+    frame = frame_of("gaps")
+    options = {"directed": directed, "attributes": "kind"}
+    expected = ws.Graph(pa.Table.from_pandas(frame), **options)
+    graph = ws.Graph(batches_of(frame), placement="disk", folder=tmp_path, **options)
+    marks = np.random.default_rng(2).random(graph.number_of_edges) < 0.4
+    for chosen in (marks, marks & False, lambda edges: pa.array(edges["kind"].to_numpy() > 5)):
+        masked, other = graph.mask(chosen), expected.mask(chosen)
+        same_arcs(masked, other)
+        assert masked.edges.equals(other.edges)
+        assert masked.pagerank().equals(other.pagerank())
+    assert graph.edges.equals(expected.edges)  # as before
+
+
 def test_results_are_those_in_memory(tmp_path):
     frame = frame_of("hashed")
     for part in range(3):
@@ -173,7 +213,7 @@ def test_runs_keep_to_the_limit():
         ({"placement": "disk", "folder": "/no/such"}, "no such folder; make it first"),
         ({"memory_limit": "2 pounds"}, r"memory_limit='2 pounds': give bytes, or text such as"),
         ({"memory_limit": 0}, "memory_limit=0"),
-        ({"placement": "disk", "duplicates": "sum"}, "duplicates='sum' is for graphs in memory"),
+        ({"placement": "disk", "duplicates": "error"}, "duplicates='error': .* edges repeat another"),
         ({"placement": "disk", "memory_limit": "100KB"}, r"memory_limit: 3,000 vertices and a row"),
         (
             {"placement": "disk", "memory_limit": "1KB"},
