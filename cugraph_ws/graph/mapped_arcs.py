@@ -290,30 +290,75 @@ class MappedArcs(Arcs):
             marked = marked & (part.indices <= part.rows() + rows.start)
         return int(np.count_nonzero(marked))
 
+    def count_listed(self, keep: Any, among: Any) -> int:
+        """Count the edges that `listed` lists."""
+        return sum(int(np.count_nonzero(marks)) for _, _, _, marks in self._marked(keep, among))
+
+    def listed(
+        self, names: Sequence[str], keep: Any, among: Any
+    ) -> tuple[Array, Array, dict[str, Array]]:
+        """List edges; see `Graph.edge_frame`.  Nothing else is in memory."""
+        columns = [self.values(name, "csc") for name in names]
+        index = self.csc.indices.dtype
+        lists: list[list[Array]] = [
+            [np.empty(0, dtype)] for dtype in (index, index, *(column.dtype for column in columns))
+        ]
+        for rows, arcs, part, marks in self._marked(keep, among):
+            ends = (part.indices, part.rows() + index.type(rows.start))
+            for pieces, array in zip(
+                lists, (*ends, *(column[arcs] for column in columns)), strict=True
+            ):
+                pieces.append(array[marks])
+        joined = []
+        while lists:  # each is free before the next is joined
+            joined.append(np.concatenate(lists.pop(0)))
+        sources, destinations, *values = joined
+        return sources, destinations, dict(zip(names, values, strict=True))
+
+    def _marked(
+        self, keep: Any, among: Any
+    ) -> Iterator[tuple[slice, slice, Adjacency, npt.NDArray[np.bool_]]]:
+        """Yield what `_parts` does of the CSC, and which of the arcs are edges to list."""
+        for rows, arcs, part in self._parts(self.csc):
+            marks = np.ones(part.number_of_arcs, np.bool_)
+            if not self._directed:
+                marks &= part.indices <= part.rows() + rows.start
+            if keep is not None:
+                marks &= keep[arcs]
+            if among is not None:
+                marks &= among[part.indices] & np.repeat(among[rows], part.degrees)
+            yield rows, arcs, part, marks
+
     def merge(self, policy: Policy, repeated: npt.NDArray[np.bool_]) -> None:
         """Merge parallel arcs, into files; only the CSC may have been made before."""
         with self._lock:
             self._csc, merged = self._rewritten(
-                lambda part, values, marks: merge_parallel(part, values, policy, marks), repeated
+                self.csc,
+                {name: self.values(name, "csc") for name in self.names},
+                lambda part, values, marks: merge_parallel(part, values, policy, marks),
+                repeated,
             )
             self._both_ways = 0
             self._ranks = {}
             self._values = {(name, "csc"): array for name, array in merged.items()}
             self._out_degrees = self._starts = None
 
-    def chosen(self, mask: npt.NDArray[np.bool_]) -> MappedArcs:
-        """Return the arcs that `mask` marks in the order of the CSC, in files of their own."""
-        with self._lock:
-            csc, values = self._rewritten(
-                lambda part, values, marks: (
-                    chosen_rows(part, marks),
-                    {name: array[marks] for name, array in values.items()},
-                ),
-                mask,
-            )
-        return MappedArcs(
-            csc,
+    def chosen_of(
+        self, rows: Adjacency, values: dict[str, Array], mask: npt.NDArray[np.bool_]
+    ) -> MappedArcs:
+        """Return the arcs that `mask` marks, in files of their own."""
+        chosen, kept = self._rewritten(
+            rows,
             values,
+            lambda part, values, marks: (
+                chosen_rows(part, marks),
+                {name: array[marks] for name, array in values.items()},
+            ),
+            mask,
+        )
+        return MappedArcs(
+            chosen,
+            kept,
             both_ways=0,
             directed=self._directed,
             folder=self._folder,
@@ -321,15 +366,18 @@ class MappedArcs(Arcs):
         )
 
     def _rewritten(
-        self, change: Change, marks: npt.NDArray[np.bool_]
+        self,
+        adjacency: Adjacency,
+        columns: dict[str, Array],
+        change: Change,
+        marks: npt.NDArray[np.bool_],
     ) -> tuple[Adjacency, dict[str, Array]]:
         """Write what `change` makes of ranges of rows, their values and their marks; return all rows of it."""
-        csc = self.csc
-        columns = {name: array for (name, order), array in self._values.items() if order == "csc"}
-        self._folder.reserve(csc.indices.nbytes + sum(array.nbytes for array in columns.values()))
-        indices, files = MappedFile(self._folder, csc.indices.dtype), {}
-        offsets = np.zeros_like(csc.offsets)
-        for rows, arcs, part in self._parts(csc):
+        needed = adjacency.indices.nbytes + sum(array.nbytes for array in columns.values())
+        self._folder.reserve(needed)
+        indices, files = MappedFile(self._folder, adjacency.indices.dtype), {}
+        offsets = np.zeros_like(adjacency.offsets)
+        for rows, arcs, part in self._parts(adjacency):
             look()
             values = {name: array[arcs] for name, array in columns.items()}
             changed, values = change(part, values, marks[arcs])

@@ -18,7 +18,6 @@ from cugraph_ws.errors import GraphMemoryError
 from cugraph_ws.graph.adjacency import Adjacency, cursor_dtype, index_dtype
 from cugraph_ws.kernels.cpu.build import strip_marks
 from cugraph_ws.kernels.cpu.ranges import group_by_range, sort_range
-from cugraph_ws.runtime.looks import look
 from cugraph_ws.runtime.mapped_files import FileFolder, MappedFile
 from cugraph_ws.runtime.memory import format_bytes
 from cugraph_ws.runtime.threads import number_of_threads, parallel, threads_at_most
@@ -231,6 +230,8 @@ def _sort(
     )
     indices = spare[1, which]
     both_ways = strip_marks(offsets, indices, start, low, high) if marked else 0
-    for file, column in zip(out, (indices, *(array[order[which]] for array in values)), strict=True):
+    for file, column in zip(
+        out, (indices, *(array[order[which]] for array in values)), strict=True
+    ):
         file.write(start, column)
     return int(both_ways)

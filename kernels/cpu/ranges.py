@@ -7,8 +7,6 @@ order.  As in `build`, a reverse arc is marked: its neighbour v is ~v.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import numpy.typing as npt
 

@@ -158,6 +158,44 @@ def test_masks_keep_their_arcs_on_disk(directed, tmp_path, small_ranges):
     assert graph.edges.equals(expected.edges)  # as before
 
 
+def test_masks_of_reversed_graphs_keep_edge_columns(tmp_path):
+    frame = frame_of()
+    graphs = [
+        ws.Graph(pa.Table.from_pandas(frame)),
+        ws.Graph(batches_of(frame), placement="disk", folder=tmp_path),
+    ]
+    marks = np.random.default_rng(4).random(EDGES) < 0.4
+    masked, other = (graph.reverse().mask(marks) for graph in reversed(graphs))
+    assert masked.csc.mapped
+    assert masked.edges.equals(other.edges)
+    assert masked.sssp(frame.source[1]).equals(other.sssp(frame.source[1]))
+
+
+def test_copies_of_arcs_keep_to_the_limit(tmp_path):
+    frame = frame_of()
+    options = {"placement": "disk", "memory_limit": "1MB", "folder": tmp_path}
+    with ws.Graph(frame, **options) as graph:
+        with pytest.raises(
+            GraphMemoryError, match=r"a frame of 40,000 edges needs .*memory_limit="
+        ):
+            graph.mask(lambda edges: edges["weight"] > 1)
+        with pytest.raises(GraphMemoryError, match=r"a subgraph of 40,000 edges needs .*fewer"):
+            graph.subgraph(np.arange(VERTICES))
+        with pytest.raises(GraphMemoryError, match=r"a frame of 40,000 edges needs 1\.8"):
+            ws.subgraph(graph, np.arange(VERTICES))
+        with pytest.raises(GraphMemoryError, match=r"hops needs .*a larger memory_limit="):
+            ws.run(Hops, graph, start=0, plan=ws.Plan(partitions=2))
+        marks = frame.weight.to_numpy() > 1
+        assert graph.mask(marks).number_of_edges == np.count_nonzero(marks)
+        few = graph.subgraph(np.arange(300))
+        assert few.edges.equals(ws.Graph(frame).subgraph(np.arange(300)).edges)
+    with (
+        ws.Graph(frame, directed=False, **options) as graph,
+        pytest.raises(GraphMemoryError, match=r"a mask needs 1\.\d MiB in memory"),
+    ):
+        graph.mask(marks)
+
+
 def test_results_are_those_in_memory(tmp_path):
     frame = frame_of("hashed")
     for part in range(3):
@@ -213,7 +251,10 @@ def test_runs_keep_to_the_limit():
         ({"placement": "disk", "folder": "/no/such"}, "no such folder; make it first"),
         ({"memory_limit": "2 pounds"}, r"memory_limit='2 pounds': give bytes, or text such as"),
         ({"memory_limit": 0}, "memory_limit=0"),
-        ({"placement": "disk", "duplicates": "error"}, "duplicates='error': .* edges repeat another"),
+        (
+            {"placement": "disk", "duplicates": "error"},
+            "duplicates='error': .* edges repeat another",
+        ),
         ({"placement": "disk", "memory_limit": "100KB"}, r"memory_limit: 3,000 vertices and a row"),
         (
             {"placement": "disk", "memory_limit": "1KB"},
