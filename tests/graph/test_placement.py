@@ -183,7 +183,7 @@ def test_copies_of_arcs_keep_to_the_limit(tmp_path):
             graph.subgraph(np.arange(VERTICES))
         with pytest.raises(GraphMemoryError, match=r"a frame of 40,000 edges needs 1\.8"):
             ws.subgraph(graph, np.arange(VERTICES))
-        with pytest.raises(GraphMemoryError, match=r"hops needs .*a larger memory_limit="):
+        with pytest.raises(GraphMemoryError, match=r"Hops needs .*a larger memory_limit="):
             ws.run(Hops, graph, start=0, plan=ws.Plan(partitions=2))
         marks = frame.weight.to_numpy() > 1
         assert graph.mask(marks).number_of_edges == np.count_nonzero(marks)
