@@ -235,7 +235,7 @@ def _checked(calls: Sequence[_Call], graph: GraphView) -> int:
     return max([k for k in range(1, len(needed) + 1) if sum(needed[:k]) <= room], default=1)
 
 
-def _kept_for(calls: Sequence[_Call], graph: GraphView) -> AbstractContextManager[None]:
+def _kept_for(calls: Sequence[_Call], graph: Any) -> AbstractContextManager[None]:
     """Have the graph on the GPU be the last that gives back memory, if later calls run there."""
     if graph.whole and any(choose_engine(call.options.engine, graph) == "cuda" for call in calls):
         kept: AbstractContextManager[None] = provider("device memory").needed_later(

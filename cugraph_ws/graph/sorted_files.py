@@ -127,7 +127,7 @@ def sorted_rows(
     folder.reserve(arcs * (3 * index.itemsize + 2 * width))
     most, at_once = _ranges(counts, arcs, index.itemsize, width, limit)
     bounds = bounds_of(offsets, most)
-    types = [index, *map(np.dtype, dtypes)]
+    types = [index, *(np.dtype(dtype) for dtype in dtypes)]
     with threads_at_most(at_once):
         places = _distributed(chunks(), offsets, bounds, [index, *types], folder)
         out = [MappedFile(folder, dtype) for dtype in types]

@@ -7,6 +7,8 @@ order.  As in `build`, a reverse arc is marked: its neighbour v is ~v.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
@@ -19,11 +21,9 @@ Ranges = npt.NDArray[np.uint16] | npt.NDArray[np.int64]
 
 
 @inline
-def _number(table: Ids, shifted: int) -> int:
+def _number(table: Ids, shifted: Any) -> Any:
     """Return a vertex number, given its id less the smallest one."""
-    if len(table) > 0:
-        return np.int64(table[shifted])  # type: ignore[return-value]
-    return shifted
+    return np.int64(table[shifted]) if len(table) > 0 else shifted
 
 
 @jit
@@ -53,7 +53,7 @@ def group_by_range(
     low, table
         See `build`.
     both : bool
-        Whether each edge is also an arc from its row to its neighbour, marked.
+        Whether each edge is also an arc in the other direction, which is marked.
     drop_loops : bool
     range_of : ndarray of int, shape (vertices,)
         The range of each row.
@@ -156,10 +156,10 @@ def sort_range(
         rows, neighbours = to_rows, to_neighbours
         to = 1 - to
     for arc in range(arcs):
-        row = np.int64(rows[arc]) - first
-        place = cursors[row]
-        cursors[row] += 1
-        spare_neighbours[to, place] = neighbours[arc]
+        inside = np.int64(rows[arc]) - first
+        end = cursors[inside]
+        cursors[inside] += 1
+        spare_neighbours[to, end] = neighbours[arc]
         if has_places:
-            places[to, place] = places[1 - to, arc]
+            places[to, end] = places[1 - to, arc]
     return to
