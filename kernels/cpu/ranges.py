@@ -138,11 +138,11 @@ def sort_range(
         for arc in range(arcs):
             neighbour = np.int64(neighbours[arc])
             ends[((neighbour ^ (neighbour >> 63)) >> shift) & (len(ends) - 1)] += 1
-        place = 0
+        begin = 0
         for digit in range(len(ends)):
             count = ends[digit]
-            ends[digit] = place
-            place += count
+            ends[digit] = begin
+            begin += count
         to_rows, to_neighbours = spare_rows[to], spare_neighbours[to]
         for arc in range(arcs):
             neighbour = np.int64(neighbours[arc])
