@@ -139,9 +139,9 @@ def sort_range(
             neighbour = np.int64(neighbours[arc])
             ends[((neighbour ^ (neighbour >> 63)) >> shift) & (len(ends) - 1)] += 1
         begin = 0
-        for digit in range(len(ends)):
-            count = ends[digit]
-            ends[digit] = begin
+        for each in range(len(ends)):
+            count = ends[each]
+            ends[each] = begin
             begin += count
         to_rows, to_neighbours = spare_rows[to], spare_neighbours[to]
         for arc in range(arcs):
