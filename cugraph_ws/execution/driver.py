@@ -218,6 +218,7 @@ def _watched(
     may_not_end: bool,
 ) -> Result:
     """Start a loop and step it, while looks ask `stops`."""
+    trace = Trace(phase=[] if loop.phased else None)  # counts from here on what graphs give back
     with watched_by(stops):
         try:
             refuse_run(loop, graph, on_device=on_device)
@@ -226,7 +227,7 @@ def _watched(
             return _not_started(loop, graph, cast(Stopped, abandoned.reason))
         if profile is not None:
             profile.launched.forget()  # the start
-        return _Run(loop, graph, options, stops, profile, may_not_end=may_not_end).finish()
+        return _Run(loop, graph, options, stops, profile, trace, may_not_end=may_not_end).finish()
 
 
 def _warn_of_no_end(name: str, supersteps: int, active: int) -> None:
@@ -257,11 +258,8 @@ class _Run:
 
     Parameters
     ----------
-    loop : Loop
-    graph : GraphView
-    options : Options
-    stops : StopRequests
-    profile : Profile or None
+    loop, graph, options, stops, profile, trace
+        The loop has started, and the trace has no rows.
     may_not_end : bool
         Whether nothing is known that ends the run.
     """
@@ -273,11 +271,12 @@ class _Run:
         options: Options,
         stops: StopRequests,
         profile: Profile | None,
+        trace: Trace,
         *,
         may_not_end: bool,
     ) -> None:
         self._loop, self._graph, self._options, self._stops = loop, graph, options, stops
-        self._profile = profile
+        self._profile, self._trace = profile, trace
         self._checkpoints: Checkpoints | RankCheckpoints | None = None
         facts: dict[str, Any] = {}
         if options.checkpoint is not None or options.resume is not None:
@@ -294,7 +293,6 @@ class _Run:
                 self._residual = float(facts["residual"])
         self._saved = self._iterations  # when the last checkpoint was written
         self._was_synchronous = facts.get("synchronous", True)
-        self._trace = Trace(phase=[] if loop.phased else None)
         self._stopped: Stopped = "converged"
         self._idle = 0  # consecutive supersteps without active vertices
         self._warns = may_not_end and loop.max_iter is None and graph.comm.rank == 0

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from cugraph_ws.errors import InputError
 from cugraph_ws.execution.edge_loop import EdgeLoop
 from cugraph_ws.execution.loop import Column, Loop, Step
+from cugraph_ws.execution.partitioned_loop import bytes_of_shards
 from cugraph_ws.graph.footprints import Sizes
 from cugraph_ws.graph.graph import Graph
 from cugraph_ws.graph.vertices import PAIR
@@ -42,8 +43,9 @@ class PartitionedEdges(Loop):
         self._loops: list[EdgeLoop] = []
 
     def memory(self, sizes: Sizes) -> float:
-        """Return the bytes that the run takes, with a copy of the rows of neighbours for the shards."""
-        return self._loop.memory(sizes) + (2 * sizes.arcs if sizes.directed else sizes.arcs) * 12
+        """Return the bytes that the run takes, with the shards and their rows of neighbours."""
+        rows = (2 * sizes.arcs if sizes.directed else sizes.arcs) * 12
+        return self._loop.memory(sizes) + bytes_of_shards(sizes) + rows
 
     @property
     def converged(self) -> bool:

@@ -15,6 +15,7 @@ import numpy.typing as npt
 from cugraph_ws.execution.loop import Column, Loop, Step
 from cugraph_ws.execution.phased_loop import PhasedLoop
 from cugraph_ws.execution.profile import Traffic
+from cugraph_ws.execution.run_memory import GraphSizes
 from cugraph_ws.execution.stall import Repetition
 from cugraph_ws.execution.vector_loop import VectorLoop
 from cugraph_ws.execution.vertex_loop import VertexLoop
@@ -25,10 +26,25 @@ from cugraph_ws.partition.cut import joined, own_arcs, shards_of
 from cugraph_ws.runtime.saved_state import SavedState
 from cugraph_ws.runtime.thread_ranks import ThreadRanks
 
-__all__ = ["PartitionedLoop"]
+__all__ = ["PartitionedLoop", "bytes_of_shards"]
 
 Value = TypeVar("Value")
 ShardedLoop = VertexLoop | VectorLoop | PhasedLoop
+
+SHARDED, COLUMN = 44, 12.5  # bytes of an arc and of each of its values while shards are built
+
+
+def bytes_of_shards(sizes: Sizes) -> float:
+    """Return what shards of a whole graph take while they are built, beside the graph.
+
+    Ghosts are not counted, whose number depends on the edges.
+    """
+    if sizes.on_device:
+        return (sizes.index * sizes.arcs + 16 * sizes.vertices) * (2 if sizes.directed else 1)
+    columns = int(sizes.weighted)
+    if isinstance(sizes, GraphSizes):
+        columns = len(sizes.graph.edge_attributes)
+    return (SHARDED + COLUMN * columns) * sizes.arcs + 16 * sizes.vertices
 
 
 class PartitionedLoop(Loop):
@@ -51,9 +67,8 @@ class PartitionedLoop(Loop):
         self._repetition: Repetition | None = None  # of vertex programs without vectors, and phases
 
     def memory(self, sizes: Sizes) -> float:
-        """Return the bytes that the run takes, with a copy of the arcs and numbers for the shards."""
-        shards = (sizes.index * sizes.arcs + 16 * sizes.vertices) * (2 if sizes.directed else 1)
-        return self._loop.memory(sizes) + shards
+        """Return the bytes that the run takes, with the shards while they are built."""
+        return self._loop.memory(sizes) + bytes_of_shards(sizes)
 
     @property
     def converged(self) -> bool:

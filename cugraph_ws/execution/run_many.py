@@ -9,7 +9,7 @@ from __future__ import annotations
 import heapq
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import copy_context
 from threading import Event
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
@@ -235,6 +235,16 @@ def _checked(calls: Sequence[_Call], graph: GraphView) -> int:
     return max([k for k in range(1, len(needed) + 1) if sum(needed[:k]) <= room], default=1)
 
 
+def _kept_for(calls: Sequence[_Call], graph: Any) -> AbstractContextManager[None]:
+    """Have the graph on the GPU be the last that gives back memory, if later calls run there."""
+    if graph.whole and any(choose_engine(call.options.engine, graph) == "cuda" for call in calls):
+        kept: AbstractContextManager[None] = provider("device memory").needed_later(
+            graph.on_device()
+        )
+        return kept
+    return nullcontext()
+
+
 def _run_all(
     calls: Sequence[_Call], graph: GraphView[FrameT], at_once: int
 ) -> list[Result[FrameT]]:
@@ -249,7 +259,10 @@ def _run_all(
             if ended.is_set():
                 return
             call = calls[place]
-            with ending(), _noted(place, call.program), threads_at_most(threads), ended_by(ended):
+            with (
+                ending(), _noted(place, call.program), threads_at_most(threads), ended_by(ended),
+                _kept_for(calls[place + 1 :], graph),
+            ):  # fmt: skip
                 result = drive(call.loop(), graph, call.options)
             if not ended.is_set():
                 results[place] = result

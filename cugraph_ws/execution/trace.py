@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from cugraph_ws.errors import InputError
 from cugraph_ws.runtime.extras import install_command
+from cugraph_ws.runtime.memory import take_given_back
 
 if TYPE_CHECKING:
     from cugraph_ws.execution.loop import Step
@@ -56,6 +57,9 @@ class Trace:
         value.  If messages differ, for example "vr+ms".  Empty if nothing was sent.
     phase : list of str or None
         In a run of several phases: the phase of the superstep.
+    given_back : list of int or None
+        If graphs of this process gave back GPU memory because it was short: the bytes since the superstep before,
+        or for the first since the run began.
     """
 
     superstep: list[int] = field(default_factory=list)
@@ -73,6 +77,11 @@ class Trace:
     extrapolated: list[bool] = field(default_factory=list)
     exchange: list[str] = field(default_factory=list)
     phase: list[str] | None = None
+    given_back: list[int] | None = None
+
+    def __post_init__(self) -> None:
+        """Leave out what graphs gave back before the run."""
+        take_given_back()
 
     def add(self, step: Step, seconds: float, holders: int) -> None:
         """Add the supersteps of one call.
@@ -108,10 +117,17 @@ class Trace:
         self.exchange.extend(_each(step.exchange, count))
         if self.phase is not None:
             self.phase.extend([step.phase] * count)
+        freed = take_given_back()
+        if freed and self.given_back is None:
+            self.given_back = [0] * (len(self.superstep) - count)
+        if self.given_back is not None:
+            self.given_back.extend([freed] + [0] * (count - 1))
 
     def columns(self) -> dict[str, npt.NDArray[np.generic] | list[str]]:
         """Return the rows as columns, by name."""
-        named: dict[str, list[str]] = {} if self.phase is None else {"phase": self.phase}
+        named: dict[str, Any] = {} if self.phase is None else {"phase": self.phase}
+        if self.given_back is not None:
+            named["given_back"] = np.array(self.given_back, np.int64)
         return {
             "superstep": np.array(self.superstep, np.int64),
             "direction": self.direction,

@@ -202,7 +202,7 @@ class Adjacency:
         """
         ranges = cut_offsets(self.offsets, pieces_of(self.number_of_arcs, self._vertices))
         return sum(
-            parallel(strip_marks, [(self.offsets, self.indices, *piece) for piece in ranges])
+            parallel(strip_marks, [(self.offsets, self.indices, 0, *piece) for piece in ranges])
         )
 
     def _ranges(self) -> tuple[Ranges, Ranges]:

@@ -200,11 +200,23 @@ class Arcs:
     def chosen(self, mask: npt.NDArray[np.bool_]) -> Arcs:
         """Return the arcs that `mask` marks in the order of the CSC."""
         with self._lock:
-            rows = chosen_rows(self.csc, mask)
-            values = {
-                name: array[mask] for (name, order), array in self._values.items() if order == "csc"
-            }
-        return Arcs.of_csc(rows, values, directed=self._directed, mirrored=self._mirrored)
+            values = {name: self.values(name, "csc") for name in self.names}
+            return self.chosen_of(self.csc, values, mask)
+
+    def chosen_of(
+        self, rows: Adjacency, values: dict[str, Array], mask: npt.NDArray[np.bool_]
+    ) -> Arcs:
+        """Return marked arcs of some rows, where these arcs are."""
+        kept = {name: array[mask] for name, array in values.items()}
+        return Arcs.of_csc(
+            chosen_rows(rows, mask), kept, directed=self._directed, mirrored=self._mirrored
+        )
+
+    @property
+    def names(self) -> Sequence[str]:
+        """Names of the edge columns."""
+        with self._lock:
+            return list(dict.fromkeys([*self._base_values, *(name for name, _ in self._values)]))
 
     def none(self) -> Arcs:
         """Return no arcs of the same vertices, without edge columns."""

@@ -268,8 +268,6 @@ def read_edges(
     extra, folder = None, place if isinstance(place, FileFolder) else None
     if vertices is not None:
         extra = open_frame(vertices, "vertices", on_device=frame.on_device)
-    if folder is not None:
-        _refuse_on_disk(duplicates)
     if frame.on_device:
         read: ReadEdges = provider("device edges").read_device_edges(
             frame,
@@ -327,14 +325,6 @@ def read_edges(
         return ReadEdges(kind, numbered_vertices, arcs, number_of_edges, loops)
     arcs, number_of_edges = _arcs_in_memory(numbered, values, both=both)
     return ReadEdges(kind, numbered_vertices, arcs, number_of_edges, loops)
-
-
-def _refuse_on_disk(duplicates: Duplicates | Mapping[str, Merge]) -> None:
-    """Raise InputError for what only graphs in memory have."""
-    if duplicates != "keep":
-        raise InputError(
-            f"duplicates={shown(duplicates)} is for graphs in memory; merge the rows before, or leave it out"
-        )
 
 
 def _read_values(frame: Frame, carried: Sequence[str], weight: str | None) -> dict[str, Array]:

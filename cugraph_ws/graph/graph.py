@@ -37,6 +37,7 @@ from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph import exports
 from cugraph_ws.graph.adjacency import Adjacency
 from cugraph_ws.graph.arcs import Arcs
+from cugraph_ws.graph.copied_arcs import refuse_listing, refuse_marks
 from cugraph_ws.graph.duplicates import Merge
 from cugraph_ws.graph.edges import (
     AUTO,
@@ -672,7 +673,9 @@ class Graph(GraphView[FrameT], GraphMethods[FrameT]):
     def _listed(self, keep: Any, among: Any) -> tuple[Any, Any, Mapping[str, Any]]:
         arcs: Arcs | DeviceArcs = self._open()
         if callable(keep) and isinstance(arcs, Arcs):  # they are sorted
+            refuse_marks(self)
             keep = keep(*self.arc_ends())
+        refuse_listing(self, "a frame", keep, among)
         listed: tuple[Any, Any, Any] = arcs.listed(self._carried, keep, among)
         return listed
 

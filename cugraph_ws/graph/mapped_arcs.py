@@ -1,8 +1,6 @@
-"""A graph's arcs in mapped files: grouped and sorted in parts that fit in memory.
+"""A graph's arcs in mapped files: what is counted and read of edges that are in files too, and the rows made of them.
 
-Vertices are in memory: ids, offsets, counts.  Arcs are distributed to ranges of rows by one pass, in which
-every range has its place in a file.  Then each range is grouped and sorted like a graph in memory, and
-appended to the result.  The order is that of a build in memory, so results are the same bit by bit.
+Vertices are in memory: ids, offsets, counts.  `sorted_files` groups and sorts the arcs.
 """
 
 from __future__ import annotations
@@ -14,39 +12,30 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from cugraph_ws.errors import GraphMemoryError
-from cugraph_ws.graph.adjacency import Adjacency, EdgeList, cursor_dtype, index_dtype, lengths
+from cugraph_ws.graph.adjacency import Adjacency, cursor_dtype, lengths
 from cugraph_ws.graph.arcs import Arcs, Order
-from cugraph_ws.graph.duplicates import PARALLEL_RANK, parallel_ranks, repeats
+from cugraph_ws.graph.duplicates import (
+    PARALLEL_RANK,
+    Policy,
+    merge_parallel,
+    parallel_ranks,
+    repeats,
+)
+from cugraph_ws.graph.masks import chosen_rows
 from cugraph_ws.graph.numbering import Numbered
-from cugraph_ws.kernels.cpu.build import count_rows, strip_marks
+from cugraph_ws.graph.sorted_files import Chunk, bounds_of, chunk_size, sorted_rows
+from cugraph_ws.kernels.cpu.build import count_rows
 from cugraph_ws.runtime.looks import look
 from cugraph_ws.runtime.mapped_files import FileFolder, MappedFile
-from cugraph_ws.runtime.memory import format_bytes
+from cugraph_ws.runtime.threads import cut_evenly, number_of_threads, parallel
 
-__all__ = ["Chunk", "MappedArcs", "MappedEdges", "bytes_by_vertex", "sorted_rows"]
+__all__ = ["MappedArcs", "MappedEdges"]
 
 Array = npt.NDArray[Any]
-# Some arcs: their rows, ~row if the edge was given in the other direction; their neighbours; their values
-Chunk = tuple[Array, Array, list[Array]]
-Chunks = Callable[[], Iterator[Chunk]]
-
-LEAST, MOST = 1 << 12, 1 << 17  # arcs that are read at a time
-ARC = 1024  # bytes of the limit for each of them
-_NO_TABLE = np.empty(0, np.int32)
-
-
-def _chunk(limit: int) -> int:
-    """Return how many arcs are read at a time."""
-    return max(LEAST, min(limit // ARC, MOST))
-
-
-def bytes_by_vertex(vertices: int, arcs: int) -> int:
-    """Return the bytes in memory while arcs are sorted, without those of a range of rows.
-
-    Offsets, the range of each row, counts of both directions, and in a range: counts, cursors and offsets.
-    """
-    return vertices * (8 + 2 + 16 + 8 + 3 * cursor_dtype(arcs).itemsize)
+# Given some rows, their values by name and their marks, returns other rows of the same vertices and their values
+Change = Callable[
+    [Adjacency, dict[str, Array], npt.NDArray[np.bool_]], tuple[Adjacency, dict[str, Array]]
+]
 
 
 class MappedEdges:
@@ -81,58 +70,61 @@ class MappedEdges:
         limit: int,
     ) -> None:
         self._numbered, self._values = numbered, values
-        self._limit, self._chunk = limit - numbered.table.nbytes, _chunk(limit)
+        self._limit = limit - numbered.table.nbytes
+        self._chunk = chunk_size(self._limit)
         self._both, self._drop_loops = both, drop_loops
-        self._index = index_dtype(numbered.numbering.size)
         self._rows = len(numbered.columns[0])
-        self._in_degrees = np.zeros(numbered.numbering.size, np.int64)
         self.loops, self.first_loop = 0, -1
-        for low in range(0, self._rows, self._chunk):
-            look()
-            self._count(low)
+        self._in_degrees = self._counted(numbered.numbering.size)
         self.number_of_edges = self._rows - (self.loops if drop_loops else 0)
 
-    def _count(self, low: int) -> None:
-        """Count the arcs and self-loops of a chunk."""
-        sources, destinations, columns = self._ends(low)
-        is_loop = sources == destinations
-        if found := int(np.count_nonzero(is_loop)):
-            self.first_loop = low + int(is_loop.argmax()) if not self.loops else self.first_loop
-            self.loops += found
-        rows, _, _ = self._arcs_of(sources, destinations, columns)
-        count_rows(rows, rows, 0, _NO_TABLE, False, self._in_degrees, 0, len(rows))
+    def _counted(self, vertices: int) -> npt.NDArray[np.int64]:
+        """Count the arcs of each row, and the self-loops."""
+        kind = cursor_dtype(self._rows * (2 if self._both else 1))
+        threads = min(number_of_threads(), self._limit // (4 * kind.itemsize * (vertices + 1)))
+        pieces = cut_evenly(self._rows, max(1, threads))
+        counts = np.zeros((max(1, len(pieces)), vertices), kind)
+        tasks = [(count, *piece) for count, piece in zip(counts, pieces, strict=False)]
+        for loops, first in parallel(self._count, tasks):
+            self.first_loop = first if not self.loops else self.first_loop
+            self.loops += loops
+        return np.asarray(counts.sum(axis=0, dtype=np.int64))
+
+    def _count(self, counts: Array, low: int, high: int) -> tuple[int, int]:
+        """Count the arcs of the edges from `low` to `high` - 1; return their self-loops, and the first one."""
+        numbered, loops, first_loop = self._numbered, 0, -1
+        sources, destinations = numbered.columns[:2]
+        for first in range(low, high, self._chunk):
+            look()
+            last = min(first + self._chunk, high)
+            count_rows(
+                destinations, sources, numbered.low, numbered.table, self._both, counts, first, last
+            )
+            found = np.flatnonzero(sources[first:last] == destinations[first:last])
+            if len(found):
+                first_loop = first_loop if loops else first + int(found[0])
+                loops += len(found)
+                if self._drop_loops:
+                    np.subtract.at(counts, numbered.numbers(0, first, last)[found], 1)
+        return loops, first_loop
 
     def source(self, row: int) -> int:
         """Return the vertex number of a row's source."""
         return int(self._numbered.numbers(0, row, row + 1)[0])
 
-    def _ends(self, low: int) -> tuple[Array, Array, list[Array]]:
-        """Return sources, destinations and values of the chunk from row `low` on."""
-        high = min(low + self._chunk, self._rows)
-        sources, destinations = (
-            self._numbered.numbers(end, low, high).astype(self._index, copy=False) for end in (0, 1)
-        )
-        return sources, destinations, [column[low:high] for column in self._values.values()]
-
-    def _arcs_of(self, sources: Array, destinations: Array, columns: list[Array]) -> Chunk:
-        """Return the arcs of a chunk's edges, in the order in which a build in memory places them."""
-        if self._drop_loops and (is_loop := sources == destinations).any():
-            columns = [column[~is_loop] for column in columns]
-            sources, destinations = sources[~is_loop], destinations[~is_loop]
-        if not self._both:
-            return destinations, sources, columns
-        rows = np.stack([destinations, ~sources], axis=1).ravel()
-        neighbours = np.stack([sources, destinations], axis=1).ravel()
-        columns = [np.repeat(column, 2) for column in columns]
-        again = np.flatnonzero(sources == destinations) * 2 + 1  # a self-loop is one arc
-        if len(again):
-            rows, neighbours = np.delete(rows, again), np.delete(neighbours, again)
-            columns = [np.delete(column, again) for column in columns]
-        return rows, neighbours, columns
-
     def _chunks(self) -> Iterator[Chunk]:
+        numbered = self._numbered
         for low in range(0, self._rows, self._chunk):
-            yield self._arcs_of(*self._ends(low))
+            some = slice(low, min(low + self._chunk, self._rows))
+            yield Chunk(
+                numbered.columns[1][some],
+                numbered.columns[0][some],
+                [column[some] for column in self._values.values()],
+                numbered.low,
+                numbered.table,
+                self._both,
+                self._drop_loops,
+            )
 
     def arcs(self, folder: FileFolder) -> MappedArcs:
         """Write the arcs to files in a folder, grouped by destination."""
@@ -152,128 +144,6 @@ class MappedEdges:
             folder=folder,
             limit=self._limit,
         )
-
-
-def sorted_rows(
-    chunks: Chunks,
-    counts: npt.NDArray[np.int64],
-    dtypes: Sequence[npt.DTypeLike],
-    *,
-    marked: bool,
-    folder: FileFolder,
-    limit: int,
-) -> tuple[Adjacency, list[Array], int]:
-    """Group arcs by row, with neighbours ascending and parallel arcs in the order of the chunks.
-
-    Parameters
-    ----------
-    chunks : callable
-        Yields all arcs in their order.
-    counts : ndarray of int64, shape (vertices,)
-        Arcs of each row.
-    dtypes : sequence of dtype
-        Of the values of an arc.
-    marked : bool
-        Whether rows may be marked.
-    folder : FileFolder
-    limit : int
-        Bytes of memory to take.
-
-    Returns
-    -------
-    rows : Adjacency
-        Its indices are mapped.
-    values : list of ndarray, shape (arcs,)
-        Mapped.
-    both_ways : int
-        Pairs of vertices with edges that were given in both directions, if rows were marked.
-
-    Raises
-    ------
-    GraphMemoryError
-        If the longest row does not fit in the limit.
-    FileError
-        If the folder has too little space.
-    """
-    vertices = len(counts)
-    offsets = np.zeros(vertices + 1, np.int64)
-    np.cumsum(counts, out=offsets[1:])
-    arcs, index = int(offsets[-1]), index_dtype(vertices)
-    width = sum(np.dtype(dtype).itemsize for dtype in dtypes)
-    folder.reserve(arcs * (3 * index.itemsize + 2 * width))
-    room = (limit - bytes_by_vertex(vertices, arcs)) // 2
-    most = room // (2 * (index.itemsize + width))
-    longest = int(counts.max(initial=0))
-    if most < max(longest, min(arcs, LEAST)):
-        needed = limit + 4 * (index.itemsize + width) * (max(longest, LEAST) - most)
-        raise GraphMemoryError(
-            f"memory_limit: {vertices:,} vertices and a row of {longest:,} arcs need {format_bytes(needed)} in "
-            f"memory while arcs are sorted on disk, and {format_bytes(limit)} are allowed; allow more, or leave "
-            "out weight= and attributes="
-        )
-    bounds = _bounds(offsets, most)
-    places = _distributed(chunks, offsets, bounds, [index, index, *dtypes], folder)
-    out = [MappedFile(folder, dtype) for dtype in (index, *dtypes)]
-    both_ways = 0
-    for low, high in pairwise(bounds):
-        look()
-        part = slice(int(offsets[low]), int(offsets[high]))
-        rows, neighbours, *values = (array[part] for array in places)
-        base, placed = EdgeList(neighbours, rows, 0, _NO_TABLE, vertices).rows_of_sources(
-            values, both=False
-        )
-        sorted_part, moved = base.transpose(*placed)
-        del base, placed
-        if marked:
-            both_ways += strip_marks(offsets - offsets[low], sorted_part.indices, low, high)
-        for file, array in zip(out, (sorted_part.indices, *moved), strict=True):
-            file.append(array)
-    indices, *values = (file.mapped() for file in out)
-    return Adjacency(offsets, indices, mapped=True), values, both_ways
-
-
-def _bounds(offsets: npt.NDArray[np.int64], most: int) -> list[int]:
-    """Return the first rows of ranges of at most `most` arcs, and the number of rows."""
-    bounds, rows = [0], len(offsets) - 1
-    while bounds[-1] < rows:
-        first = bounds[-1]
-        last = int(np.searchsorted(offsets, offsets[first] + most, side="right")) - 1
-        bounds.append(min(max(last, first + 1), rows))
-    return bounds
-
-
-def _distributed(
-    chunks: Chunks,
-    offsets: npt.NDArray[np.int64],
-    bounds: list[int],
-    dtypes: Sequence[npt.DTypeLike],
-    folder: FileFolder,
-) -> list[Array]:
-    """Return rows within their range, neighbours and values of arcs, range after range, mapped."""
-    files = [MappedFile(folder, dtype) for dtype in dtypes]
-    starts = np.array(bounds[:-1], np.int64)
-    range_of = np.repeat(
-        np.arange(len(starts)).astype(np.uint16 if len(starts) <= 1 << 16 else np.int64),
-        np.diff(bounds),
-    )
-    filled = offsets[starts]
-    for rows, neighbours, values in chunks():
-        look()
-        signs = rows >> (8 * rows.itemsize - 1)
-        ranges = range_of[rows ^ signs]
-        inside = ((rows ^ signs) - starts[ranges]) ^ signs
-        order = np.argsort(ranges, kind="stable")
-        ends = np.cumsum(np.bincount(ranges, minlength=len(starts)))
-        columns = [column[order] for column in (inside, neighbours, *values)]
-        first = 0
-        for place in range(len(starts)):
-            last = int(ends[place])
-            if last > first:
-                for file, column in zip(files, columns, strict=True):
-                    file.write(int(filled[place]), column[first:last])
-                filled[place] += last - first
-            first = last
-    return [file.mapped() for file in files]
 
 
 class MappedArcs(Arcs):
@@ -366,10 +236,10 @@ class MappedArcs(Arcs):
 
     def _turned(self, columns: Sequence[Array]) -> Iterator[Chunk]:
         """Yield the arcs of the CSC with their sources as rows."""
-        step = _chunk(self._limit)
+        step = chunk_size(self._limit)
         for low in range(0, self.number_of_arcs, step):
             part = slice(low, min(low + step, self.number_of_arcs))
-            yield (
+            yield Chunk(
                 self.csc.indices[part],
                 self._rows(part.start, part.stop),
                 [column[part] for column in columns],
@@ -397,20 +267,134 @@ class MappedArcs(Arcs):
                     )
         return sums
 
+    def repeated(self) -> npt.NDArray[np.bool_]:
+        """Mark the arcs of the CSC that repeat the one before, in a file."""
+        file = MappedFile(self._folder, np.bool_)
+        for _, _, part in self._parts(self.csc):
+            file.append(repeats(part))
+        return file.mapped()
+
+    def count(self, marked: npt.NDArray[np.bool_]) -> int:
+        """Count the edges among marked arcs of the CSC."""
+        parts = self._parts(self.csc)
+        return sum(self._count(rows, part, marked[arcs]) for rows, arcs, part in parts)
+
     def count_repeated(self) -> int:
         """Count the edges after the first between the same two vertices."""
-        count = 0
-        for rows, _, part in self._parts(self.csc):
-            marked = repeats(part)
-            if not self._directed:  # one arc of each edge, from the smaller vertex
-                marked &= part.indices <= part.rows() + rows.start
-            count += int(np.count_nonzero(marked))
-        return count
+        parts = self._parts(self.csc)
+        return sum(self._count(rows, part, repeats(part)) for rows, _, part in parts)
+
+    def _count(self, rows: slice, part: Adjacency, marked: npt.NDArray[np.bool_]) -> int:
+        """Count the edges among marked arcs of some rows."""
+        if not self._directed:  # one arc of each edge, from the smaller vertex
+            marked = marked & (part.indices <= part.rows() + rows.start)
+        return int(np.count_nonzero(marked))
+
+    def count_listed(self, keep: Any, among: Any) -> int:
+        """Count the edges that `listed` lists."""
+        return sum(int(np.count_nonzero(marks)) for _, _, _, marks in self._marked(keep, among))
+
+    def listed(
+        self, names: Sequence[str], keep: Any, among: Any
+    ) -> tuple[Array, Array, dict[str, Array]]:
+        """List edges; see `Graph.edge_frame`.  Nothing else is in memory."""
+        columns = [self.values(name, "csc") for name in names]
+        index = self.csc.indices.dtype
+        lists: list[list[Array]] = [
+            [np.empty(0, dtype)] for dtype in (index, index, *(column.dtype for column in columns))
+        ]
+        for rows, arcs, part, marks in self._marked(keep, among):
+            ends = (part.indices, part.rows() + index.type(rows.start))
+            for pieces, array in zip(
+                lists, (*ends, *(column[arcs] for column in columns)), strict=True
+            ):
+                pieces.append(array[marks])
+        joined = []
+        while lists:  # each is free before the next is joined
+            joined.append(np.concatenate(lists.pop(0)))
+        sources, destinations, *values = joined
+        return sources, destinations, dict(zip(names, values, strict=True))
+
+    def _marked(
+        self, keep: Any, among: Any
+    ) -> Iterator[tuple[slice, slice, Adjacency, npt.NDArray[np.bool_]]]:
+        """Yield what `_parts` does of the CSC, and which of the arcs are edges to list."""
+        for rows, arcs, part in self._parts(self.csc):
+            marks = np.ones(part.number_of_arcs, np.bool_)
+            if not self._directed:
+                marks &= part.indices <= part.rows() + rows.start
+            if keep is not None:
+                marks &= keep[arcs]
+            if among is not None:
+                marks &= among[part.indices] & np.repeat(among[rows], part.degrees)
+            yield rows, arcs, part, marks
+
+    def merge(self, policy: Policy, repeated: npt.NDArray[np.bool_]) -> None:
+        """Merge parallel arcs, into files; only the CSC may have been made before."""
+        with self._lock:
+            self._csc, merged = self._rewritten(
+                self.csc,
+                {name: self.values(name, "csc") for name in self.names},
+                lambda part, values, marks: merge_parallel(part, values, policy, marks),
+                repeated,
+            )
+            self._both_ways = 0
+            self._ranks = {}
+            self._values = {(name, "csc"): array for name, array in merged.items()}
+            self._out_degrees = self._starts = None
+
+    def chosen_of(
+        self, rows: Adjacency, values: dict[str, Array], mask: npt.NDArray[np.bool_]
+    ) -> MappedArcs:
+        """Return the arcs that `mask` marks, in files of their own."""
+        chosen, kept = self._rewritten(
+            rows,
+            values,
+            lambda part, values, marks: (
+                chosen_rows(part, marks),
+                {name: array[marks] for name, array in values.items()},
+            ),
+            mask,
+        )
+        return MappedArcs(
+            chosen,
+            kept,
+            both_ways=0,
+            directed=self._directed,
+            folder=self._folder,
+            limit=self._limit,
+        )
+
+    def _rewritten(
+        self,
+        adjacency: Adjacency,
+        columns: dict[str, Array],
+        change: Change,
+        marks: npt.NDArray[np.bool_],
+    ) -> tuple[Adjacency, dict[str, Array]]:
+        """Write what `change` makes of ranges of rows, their values and their marks; return all rows of it."""
+        needed = adjacency.indices.nbytes + sum(array.nbytes for array in columns.values())
+        self._folder.reserve(needed)
+        indices, files = MappedFile(self._folder, adjacency.indices.dtype), {}
+        offsets = np.zeros_like(adjacency.offsets)
+        for rows, arcs, part in self._parts(adjacency):
+            look()
+            values = {name: array[arcs] for name, array in columns.items()}
+            changed, values = change(part, values, marks[arcs])
+            offsets[rows.start + 1 : rows.stop + 1] = changed.degrees
+            indices.append(changed.indices)
+            for name, array in values.items():
+                if name not in files:
+                    files[name] = MappedFile(self._folder, array.dtype)
+                files[name].append(array)
+        np.cumsum(offsets, out=offsets)
+        written = {name: file.mapped() for name, file in files.items()}
+        return Adjacency(offsets, indices.mapped(), mapped=True), columns | written
 
     def _parts(self, adjacency: Adjacency) -> Iterator[tuple[slice, slice, Adjacency]]:
         """Yield ranges of rows, their arcs, and these rows as an adjacency of their own."""
         offsets = adjacency.offsets
-        bounds = _bounds(offsets, _chunk(self._limit))
+        bounds = bounds_of(offsets, chunk_size(self._limit))
         for low, high in pairwise(bounds):
             arcs = slice(int(offsets[low]), int(offsets[high]))
             part = Adjacency(offsets[low : high + 1] - arcs.start, adjacency.indices[arcs])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from cugraph_ws.graph.adjacency import Adjacency
@@ -63,6 +64,15 @@ class ReversedArcs(Arcs):
     def values(self, name: str, order: Order) -> Array:
         """Return an edge column in an adjacency's order."""
         return self._forward.values(name, "csr" if order == "csc" else "csc")
+
+    @property
+    def names(self) -> Sequence[str]:
+        """Names of the graph's edge columns."""
+        return self._forward.names
+
+    def chosen_of(self, rows: Adjacency, values: dict[str, Array], mask: Array) -> Arcs:
+        """Return marked arcs of some rows, where the graph's are."""
+        return self._forward.chosen_of(rows, values, mask)
 
     def ends(self, arc: int) -> tuple[int, int]:
         """Return the source and the destination of an arc of the CSC, for errors."""

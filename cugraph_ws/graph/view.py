@@ -24,6 +24,7 @@ from cugraph_ws.frames.base import FrameKind, VertexNumbers, open_frame
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.adjacency import Adjacency
 from cugraph_ws.graph.arcs import Arcs, Order
+from cugraph_ws.graph.copied_arcs import refuse_marks
 from cugraph_ws.graph.duplicates import PARALLEL_RANK, Policy, policy_of, refuse_infinite
 from cugraph_ws.graph.edges import refuse_repeated
 from cugraph_ws.graph.framed import Framed
@@ -699,6 +700,8 @@ class GraphView(Framed[FrameT]):
         ------
         InputError
             If the column has another type or length, or nulls.
+        GraphMemoryError
+            If the graph is on disk, and the marks or the frame would not fit in memory.
 
         Examples
         --------
@@ -711,6 +714,7 @@ class GraphView(Framed[FrameT]):
         (3, 1)
         """
         arcs = self._open()
+        refuse_marks(self)
         chosen, count = kept_arcs(self, edges)
         return self._with_arcs(arcs.chosen(chosen), total(self.comm, count))
 
@@ -773,6 +777,8 @@ class GraphView(Framed[FrameT]):
         ------
         InputError
             If a vertex is unknown.
+        GraphMemoryError
+            If the graph is on disk, and the edges would not fit in memory.
         """
         self._open()
         return provider("graphs of graphs").induced(self, vertices)

@@ -11,6 +11,7 @@ import pyarrow as pa
 from cugraph_ws.arguments import check_choice, check_flag
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames.base import Ids, VertexNumbers
+from cugraph_ws.graph.copied_arcs import refuse_listing
 from cugraph_ws.graph.edges import Duplicates
 from cugraph_ws.graph.graph import Graph
 from cugraph_ws.graph.view import GraphView
@@ -77,6 +78,7 @@ def induced(graph: GraphView[Any], vertices: Any) -> Any:
     members = graph.own_numbers(vertices, "vertices")
     marks = np.zeros(graph.owned, np.bool_)
     marks[graph.owners.places(members)] = True
+    refuse_listing(graph, "a subgraph", among=marks, built=True)
     subgraph = _built(
         graph,
         graph.edges_among(marks),

@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from threading import Lock
 from typing import Any
 from weakref import finalize
 
@@ -49,6 +50,7 @@ class FileFolder:
     def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
         self.path = Path(tempfile.gettempdir() if path is None else path)
         self.nbytes = 0
+        self.lock = Lock()
         if not self.path.is_dir():
             raise FileError(f"folder={str(self.path)!r}: there is no such folder; make it first")
 
@@ -65,7 +67,8 @@ class FileFolder:
             yield
         except OSError as error:
             raise self._full(needed, error.strerror or str(error)) from error
-        self.nbytes += needed
+        with self.lock:
+            self.nbytes += needed
 
     def _full(self, needed: int, why: str) -> FileError:
         return FileError(
@@ -101,13 +104,15 @@ class MappedFile:
         self.write(self._length, values)
 
     def write(self, place: int, values: Array) -> None:
-        """Write values from the entry `place` on."""
+        """Write values from the entry `place` on; several threads may, each at its places."""
         unwritten = np.ascontiguousarray(values, self._dtype).data.cast("B")
-        self._length = max(self._length, place + len(values))
+        with self._folder.lock:
+            self._length = max(self._length, place + len(values))
+        at = place * self._dtype.itemsize
         with self._folder.writing(len(unwritten)):
-            self._file.seek(place * self._dtype.itemsize)
             while unwritten:
-                unwritten = unwritten[self._file.write(unwritten) :]
+                written = os.pwrite(self._file.fileno(), unwritten, at)
+                unwritten, at = unwritten[written:], at + written
 
     def allocate(self, length: int) -> None:
         """Take the disk space of so many entries, whose values are 0 until they are written."""

@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import os
+import threading
 from pathlib import Path
 
 import psutil
 
 from cugraph_ws.errors import GraphMemoryError
 
-__all__ = ["LIMIT", "available_memory", "check_room", "format_bytes"]
+__all__ = [
+    "LIMIT",
+    "available_memory",
+    "check_room",
+    "count_given_back",
+    "format_bytes",
+    "take_given_back",
+]
 
 LIMIT = "CUGRAPH_WS_MEMORY_LIMIT"  # the environment variable
 _CGROUP = Path("/sys/fs/cgroup")
@@ -31,6 +39,23 @@ def available_memory() -> int:
     except (OSError, ValueError):
         pass  # no control group of this version, so no limit from it
     return max(0, min(limits))
+
+
+_given_back = [0]  # bytes of GPU memory since a trace last asked
+_one_at_a_time = threading.Lock()
+
+
+def count_given_back(freed: int) -> None:
+    """Count bytes of GPU memory that a graph gave back, for the trace of the run."""
+    with _one_at_a_time:
+        _given_back[0] += freed
+
+
+def take_given_back() -> int:
+    """Return the bytes that were counted since the last call."""
+    with _one_at_a_time:
+        freed, _given_back[0] = _given_back[0], 0
+    return freed
 
 
 def check_room(what: str, needed: float, available: int) -> None:

@@ -191,16 +191,16 @@ def transpose_rows(
 
 
 @jit
-def strip_marks(offsets: Places, indices: Ids, lo: int, hi: int) -> int:
+def strip_marks(offsets: Places, indices: Ids, base: int, lo: int, hi: int) -> int:
     """Remove the marks from the rows `lo` to `hi - 1`; count pairs with edges in both directions.
 
-    A pair is counted once, in the row of its larger vertex, whatever its number of edges.
+    `indices` begins with arc `base`.  A pair is counted once, in the row of its larger vertex, whatever its number of edges.
     """
     pairs = 0
     for row in range(lo, hi):
         last = np.int64(-1)
         ways = np.int64(0)  # 1 for an edge as given, 2 for a reversed one
-        for arc in range(offsets[row], offsets[row + 1]):
+        for arc in range(offsets[row] - base, offsets[row + 1] - base):
             sign = np.int64(indices[arc]) >> 63
             neighbour = indices[arc] ^ sign
             indices[arc] = neighbour

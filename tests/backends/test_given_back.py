@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,7 @@ import cugraph_ws as ws
 from cugraph_ws.backends.cuda import memory
 from cugraph_ws.backends.cuda.memory import room_for
 from cugraph_ws.errors import GraphMemoryError
+from cugraph_ws.execution.driver import drive
 
 VERTICES, EDGES = 60, 500
 
@@ -56,6 +58,54 @@ def test_the_graph_used_longest_ago_gives_back_first(gpu, caplog, monkeypatch):
     assert held[1] - second.nbytes >= csr + 2 * 8 * EDGES  # values in both orders, too
     for graph, answer in zip(graphs, expected, strict=True):  # what was given back is made again
         assert ws.sssp(graph, 5, engine="cuda").equals(answer)
+
+
+def test_what_later_runs_of_a_list_need_is_given_back_last(gpu, monkeypatch):
+    """Between two runs another graph is used, so the list's own is the one used longest ago."""
+    graph, other = graph_of(1), graph_of(2)
+    ws.sssp(other, 5, engine="cuda")
+    laid, beside = graph.on_device(), other.on_device()
+    seen = []
+
+    def crowded(update):
+        """Use the other graph, and need memory that it alone can give."""
+        if not seen:
+            _ = laid.csr, beside.csr
+            held, missing = laid.nbytes, 1
+            gpu.memory = laid.nbytes + beside.nbytes
+            before = beside.nbytes
+            assert room_for(missing) >= missing
+            seen.append((laid.nbytes == held, beside.nbytes < before, before - beside.nbytes))
+            gpu.memory = 1 << 30
+
+    runs = [(ws.SSSP, {"start": 5}), (ws.SSSP, {"start": 7})]
+    monkeypatch.setattr("cugraph_ws.execution.run_many.drive", with_call(crowded))
+    first, second = ws.run_many(runs, graph, engine="cuda")
+    assert seen[0][:2] == (True, True)
+    given = [result.trace["given_back"].sum() for result in (first,)]
+    assert given == [seen[0][2]]
+    assert "given_back" not in second.trace.columns
+    for result, start in ((first, 5), (second, 7)):
+        assert result.frame.equals(ws.run(ws.SSSP, graph, start=start, engine="cuda").frame)
+    assert not memory._LATER
+    _ = laid.csr, beside.csr
+    gpu.memory, before = laid.nbytes + beside.nbytes, laid.nbytes
+    assert room_for(1) >= 1  # without a list, the graph used longest ago gives back
+    assert laid.nbytes < before
+
+
+def with_call(call):
+    """Return `drive` with a call as each run starts."""
+
+    def started(start, *arguments, **options):
+        call(None)
+        start(*arguments, **options)
+
+    def driven(loop, graph, options):
+        loop.start = partial(started, loop.start)
+        return drive(loop, graph, options)
+
+    return driven
 
 
 def test_a_run_fits_after_others_gave_back(gpu):

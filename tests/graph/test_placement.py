@@ -20,7 +20,7 @@ from pyarrow import parquet
 import cugraph_ws as ws
 from cugraph_ws.errors import FileError, GraphMemoryError, InputError
 from cugraph_ws.execution.run_memory import sizes_of
-from cugraph_ws.graph import mapped_arcs
+from cugraph_ws.graph import mapped_arcs, sorted_files
 
 VERTICES, EDGES = 3000, 40_000
 LIMIT = 4 << 20  # bytes; with ranges of at most a few rows
@@ -55,12 +55,13 @@ def batches_of(frame: pd.DataFrame) -> pa.RecordBatchReader:
 @pytest.fixture
 def small_ranges(monkeypatch):
     """Sort in ranges of a few hundred arcs."""
-    monkeypatch.setattr(mapped_arcs, "LEAST", 512)
-    monkeypatch.setattr(mapped_arcs, "MOST", 700)
-    bounds = mapped_arcs._bounds
-    monkeypatch.setattr(
-        mapped_arcs, "_bounds", lambda offsets, most: bounds(offsets, min(most, 900))
-    )
+    monkeypatch.setattr(sorted_files, "LEAST", 512)
+    monkeypatch.setattr(sorted_files, "MOST", 700)
+    bounds = sorted_files.bounds_of
+    for module in (mapped_arcs, sorted_files):
+        monkeypatch.setattr(
+            module, "bounds_of", lambda offsets, most: bounds(offsets, min(most, 900))
+        )
 
 
 def same_arcs(graph, expected):
@@ -115,6 +116,84 @@ def test_ids_of_two_columns_and_policies_on_loops(small_ranges):
     for placement in ("memory", "disk"):
         with pytest.raises(InputError, match=r"'error': row 0 joins \d+ to itself, and \d+ more"):
             ws.Graph(frame, placement=placement, self_loops="error")
+
+
+@pytest.mark.parametrize("directed", [True, False])
+@pytest.mark.parametrize(
+    "policy", ["sum", "min", "mean", "first", {"weight": "max", "kind": "mean"}]
+)
+@pytest.mark.filterwarnings("ignore::cugraph_ws.errors.GraphWarning")
+def test_parallel_edges_are_merged_as_in_memory(policy, directed, tmp_path, small_ranges):
+    frame = frame_of()
+    options = {"directed": directed, "attributes": "kind", "duplicates": policy}
+    expected = ws.Graph(frame, **options)
+    graph = ws.Graph(batches_of(frame), placement="disk", folder=tmp_path, **options)
+    same_arcs(graph, expected)
+    assert graph.number_of_edges == expected.number_of_edges < EDGES
+    assert graph.report.duplicates == expected.report.duplicates > 0
+    assert graph.parallel_edges == expected.parallel_edges == 0
+    assert graph.edges.equals(ws.Graph(pa.Table.from_pandas(frame), **options).edges)
+
+
+def test_merged_values_that_are_not_finite():
+    frame = pd.DataFrame({"source": [3, 1, 1], "destination": [1, 2, 2], "weight": 1.5e308})
+    for placement in ("memory", "disk"):
+        with pytest.raises(InputError, match=r"'weight' on the edges .* come to inf"):
+            ws.Graph(frame, duplicates="sum", placement=placement)
+
+
+@pytest.mark.parametrize("directed", [True, False])
+@pytest.mark.filterwarnings("ignore::cugraph_ws.errors.GraphWarning")
+def test_masks_keep_their_arcs_on_disk(directed, tmp_path, small_ranges):
+    frame = frame_of("gaps")
+    options = {"directed": directed, "attributes": "kind"}
+    expected = ws.Graph(pa.Table.from_pandas(frame), **options)
+    graph = ws.Graph(batches_of(frame), placement="disk", folder=tmp_path, **options)
+    marks = np.random.default_rng(2).random(graph.number_of_edges) < 0.4
+    for chosen in (marks, marks & False, lambda edges: pa.array(edges["kind"].to_numpy() > 5)):
+        masked, other = graph.mask(chosen), expected.mask(chosen)
+        same_arcs(masked, other)
+        assert masked.edges.equals(other.edges)
+        assert masked.pagerank().equals(other.pagerank())
+    assert graph.edges.equals(expected.edges)  # as before
+
+
+def test_masks_of_reversed_graphs_keep_edge_columns(tmp_path):
+    frame = frame_of()
+    graphs = [
+        ws.Graph(pa.Table.from_pandas(frame)),
+        ws.Graph(batches_of(frame), placement="disk", folder=tmp_path),
+    ]
+    marks = np.random.default_rng(4).random(EDGES) < 0.4
+    masked, other = (graph.reverse().mask(marks) for graph in reversed(graphs))
+    assert masked.csc.mapped
+    assert masked.edges.equals(other.edges)
+    assert masked.sssp(frame.source[1]).equals(other.sssp(frame.source[1]))
+
+
+def test_copies_of_arcs_keep_to_the_limit(tmp_path):
+    frame = frame_of()
+    options = {"placement": "disk", "memory_limit": "1MB", "folder": tmp_path}
+    with ws.Graph(frame, **options) as graph:
+        with pytest.raises(
+            GraphMemoryError, match=r"a frame of 40,000 edges needs .*memory_limit="
+        ):
+            graph.mask(lambda edges: edges["weight"] > 1)
+        with pytest.raises(GraphMemoryError, match=r"a subgraph of 40,000 edges needs .*fewer"):
+            graph.subgraph(np.arange(VERTICES))
+        with pytest.raises(GraphMemoryError, match=r"a frame of 40,000 edges needs 1\.8"):
+            ws.subgraph(graph, np.arange(VERTICES))
+        with pytest.raises(GraphMemoryError, match=r"Hops needs .*a larger memory_limit="):
+            ws.run(Hops, graph, start=0, plan=ws.Plan(partitions=2))
+        marks = frame.weight.to_numpy() > 1
+        assert graph.mask(marks).number_of_edges == np.count_nonzero(marks)
+        few = graph.subgraph(np.arange(300))
+        assert few.edges.equals(ws.Graph(frame).subgraph(np.arange(300)).edges)
+    with (
+        ws.Graph(frame, directed=False, **options) as graph,
+        pytest.raises(GraphMemoryError, match=r"a mask needs 1\.\d MiB in memory"),
+    ):
+        graph.mask(marks)
 
 
 def test_results_are_those_in_memory(tmp_path):
@@ -172,7 +251,10 @@ def test_runs_keep_to_the_limit():
         ({"placement": "disk", "folder": "/no/such"}, "no such folder; make it first"),
         ({"memory_limit": "2 pounds"}, r"memory_limit='2 pounds': give bytes, or text such as"),
         ({"memory_limit": 0}, "memory_limit=0"),
-        ({"placement": "disk", "duplicates": "sum"}, "duplicates='sum' is for graphs in memory"),
+        (
+            {"placement": "disk", "duplicates": "error"},
+            "duplicates='error': .* edges repeat another",
+        ),
         ({"placement": "disk", "memory_limit": "100KB"}, r"memory_limit: 3,000 vertices and a row"),
         (
             {"placement": "disk", "memory_limit": "1KB"},
@@ -285,7 +367,7 @@ def test_a_graph_larger_than_the_memory_of_its_process(tmp_path):
     )
     few = tmp_path / "few"
     many = tmp_path / "many"
-    for folder, table in ((few, rows.slice(0, 10)), (many, rows)):
+    for folder, table in ((few, rows.slice(0, 100_000)), (many, rows)):
         folder.mkdir()
         first = table.set_column(0, "source", pa.array([0, *table["source"].to_numpy()[1:]]))
         parquet.write_table(first, folder / "0.parquet", row_group_size=1 << 18)

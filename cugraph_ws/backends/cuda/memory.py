@@ -16,13 +16,16 @@ part P.  An arc has v bytes of values.  A sort needs as much memory again as it 
 
 That is the least a build takes.  Where more is free, arcs are grouped in buckets (`bucketing`).
 
-Before something is refused, graphs give back what they can make again: those first that were used longest ago.
+Before something is refused, graphs give back what they can make again: those first that were used longest ago, and
+last those that later runs of a list need (`run_many`).
 """
 
 from __future__ import annotations
 
 import logging
 import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -30,7 +33,7 @@ from cugraph_ws.backends.cuda.grouping import number_dtype, part_size, round_siz
 from cugraph_ws.contract import LayoutCost
 from cugraph_ws.errors import GraphMemoryError
 from cugraph_ws.runtime.device import device
-from cugraph_ws.runtime.memory import format_bytes
+from cugraph_ws.runtime.memory import count_given_back, format_bytes
 
 __all__ = [
     "DeviceEstimate",
@@ -41,6 +44,7 @@ __all__ = [
     "estimate_numbering",
     "estimate_transpose",
     "gives_back",
+    "needed_later",
     "room_for",
 ]
 
@@ -99,11 +103,22 @@ class GivesBack(Protocol):
 
 
 _GIVING: weakref.WeakSet[GivesBack] = weakref.WeakSet()
+_LATER: weakref.WeakSet[GivesBack] = weakref.WeakSet()  # those that runs still to come need
 
 
 def gives_back(graph: GivesBack) -> None:
     """Have a graph be asked when memory is short, as long as it exists."""
     _GIVING.add(graph)
+
+
+@contextmanager
+def needed_later(graph: GivesBack) -> Iterator[None]:
+    """In the `with` block, ask a graph after all others, whenever they were used: later runs need it."""
+    _LATER.add(graph)
+    try:
+        yield
+    finally:
+        _LATER.discard(graph)
 
 
 def room_for(needed: float) -> int:
@@ -115,8 +130,9 @@ def room_for(needed: float) -> int:
     free = gpu.free_memory()
     if needed <= free:
         return free
-    for graph in sorted(_GIVING, key=lambda graph: graph.used):
+    for graph in sorted(_GIVING, key=lambda graph: (graph in _LATER, graph.used)):
         if freed := graph.give_back():
+            count_given_back(freed)
             gpu.trim(everything=True)
             free = gpu.free_memory()
             LOG.info(
