@@ -11,7 +11,7 @@ from cugraph_ws.program.scatter_source import Rewriting
 
 DIVIDED, FOLDED, HANDED, ALONE = (
     "ws_step()",
-    "ws_told(",
+    "ws_from_lane(",
     "ws_handed(",
     "for i in range(edges.degree):",
 )

@@ -177,8 +177,8 @@ class _Lanes:
         ):
             name = f"ws_part_{self._loops}_{place}"
             outer.body.append(ast.Assign([ast.Name(name, ast.Store())], part))
-            told = _expression(f"ws_told({name}, {turn})")
-            steps.append(cast(ast.stmt, _Replacing(part, told).visit(fold)))
+            received = _expression(f"ws_from_lane({name}, {turn})")
+            steps.append(cast(ast.stmt, _Replacing(part, received).visit(fold)))
         inner.body = steps
         outer.body.append(inner)
         return [outer]
@@ -439,7 +439,7 @@ def lane_lines(
         "@inline\ndef ws_handed(ahead, place, turn):",
         "    mask = FULL",
         f"    return OutEdge(np.int64(place), Vertex({', '.join(vertex)}), {', '.join(edge)})",
-        "@inline\ndef ws_told(part, turn):\n    return shuffle(FULL, part, turn)",
+        "@inline\ndef ws_from_lane(part, turn):\n    return shuffle(FULL, part, turn)",
         "@inline\ndef ws_send_as_owner(edges, number, message):",
         "    if (number & (threads() - 1)) == thread():",
         "        ws_send(edges, number, message)",
