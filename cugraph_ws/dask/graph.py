@@ -87,6 +87,7 @@ from cugraph_ws.program.phases import Phases
 from cugraph_ws.program.snapshot import Snapshot
 from cugraph_ws.runtime.communicator import WantedLinks
 from cugraph_ws.runtime.dispatch import provider
+from cugraph_ws.runtime.warn import warn_caller
 
 __all__ = ["ClusterGraph", "ClusterResult"]
 
@@ -764,6 +765,8 @@ class ClusterGraph(GraphMethods[Any]):
         schemas, facts, error = rank_tasks.summary()
         if error is None:
             rank_tasks.end_if_interrupted()
+        for message, category in facts.pop("warnings", ()):
+            warn_caller(message, category)
         if "number" in facts:
             return facts["number"]
         frames = []
