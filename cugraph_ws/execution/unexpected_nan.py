@@ -82,9 +82,7 @@ def _message(program: Any, name: str, count: int, rows_are: str, example: str) -
         where = f"{count:,} {plural}, such as {where}"
     remedy = ""
     if isinstance(program.state[name].type, ScalarType):
-        remedy = (
-            f"; if NaN means 'none', declare {name}: ws.nullable({program.state[name].type!r}, math.nan)"
-        )
+        remedy = f"; if NaN means 'none', declare {name}: ws.nullable({program.state[name].type!r}, math.nan)"
     return (
         f"{program.name}: `{name}` is NaN at {where}: the program computes 0/0, inf - inf or 0 * inf; "
         f"test for it, as in `a / b if b != 0 else 0.0`{remedy}"
