@@ -76,7 +76,7 @@ from cugraph_ws.graph.edges import (
     named_columns,
     weight_column,
 )
-from cugraph_ws.graph.graph import Balance, Spread, check_as_built
+from cugraph_ws.graph.graph import Balance, Spread, check_as_built, check_ends_as_built
 from cugraph_ws.graph.methods import GraphMethods
 from cugraph_ws.graph.owners import CUTS
 from cugraph_ws.graph.report import GraphReport, warn_of_pairs
@@ -733,6 +733,8 @@ class ClusterGraph(GraphMethods[Any]):
         weight, directed = arguments.get(f"weight{end}", AUTO), arguments.get("directed", True)
         check_columns(source, destination, weight, directed)
         check_as_built(self, weight, directed)
+        names, _ = named_columns(self._options["source"], self._options["destination"], None, ())
+        check_ends_as_built(source, destination, *names)
         # made for each call: an attribute would be a cycle, and delay the freeing of the graph
         left_to_ranks = SENT if self._links else 0
         vertices = KnownVertices(self._facts[0]["directory"], self._ask_owners, left_to_ranks)

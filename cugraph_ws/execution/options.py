@@ -109,7 +109,7 @@ class Choice:
         if value not in self.words:
             *first_words, last = map(repr, self.words)
             raise InputError(
-                f"{name}={shown(value)} is not known; choose {', '.join(first_words)} or {last}"
+                f"{name}={shown(value)} is not known; {word_meant(value, self.words)}choose {', '.join(first_words)} or {last}"
             )
 
 
