@@ -22,6 +22,7 @@ __all__ = [
     "check_number",
     "check_path",
     "check_word",
+    "choice_of",
     "is_label",
     "is_number",
     "is_one_vertex",
@@ -218,6 +219,24 @@ def check_choice(argument: str, value: Any, allowed: Sequence[str]) -> None:
         raise InputError(
             f"{argument}={shown(value)}: {word_meant(value, allowed)}choose one of {listed(allowed)}"
         )
+
+
+def choice_of(value: Any, words: Sequence[str]) -> str:
+    """Return what to choose instead of a word that is not valid, as errors say it.
+
+    Parameters
+    ----------
+    value : Any
+        The caller's value.
+    words : sequence of str
+        The valid words.
+
+    Returns
+    -------
+    str
+    """
+    *first_words, last = map(repr, words)
+    return f"{word_meant(value, words)}choose {', '.join(first_words)} or {last}"
 
 
 def word_meant(value: Any, words: Sequence[str]) -> str:

@@ -42,6 +42,7 @@ from cugraph_ws.program.source import class_names
 from cugraph_ws.program.vector_program import VectorProgram, vectors_among
 from cugraph_ws.program.vertex_program import BUILT_IN_PARAMETERS, FUNCTIONS, Norm, VertexProgram
 from cugraph_ws.program.wrong_declarations import name_of, of_annotation, of_combine
+from cugraph_ws.runtime.tracebacks import short_errors
 
 __all__ = [
     "CLASS_SETTINGS",
@@ -156,6 +157,7 @@ CONSTANTS = Constant, VertexNumber, VertexValue, Distribution, VertexSet, Jump
 COMBINES: dict[Any, str] = {sum: "sum", min: "min", max: "max", any: "any", any_message: "any"}
 
 
+@short_errors
 def vertex_program(cls: type | None = None) -> VertexProgram:
     """Make a vertex program from a class that declares state and plain functions.
 
