@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -86,6 +87,8 @@ class ReadableResult:
             remedy = f"; its rows are a frame: result.frame.{name}"
             if name in self.__dict__.get("arrays", {}):
                 remedy = f"; its columns are items: result[{name!r}]"
+            elif near := difflib.get_close_matches(name, self.__dict__.get("arrays", {}), 1):
+                remedy = f"; did you mean result[{near[0]!r}]?"
             elif not any(hasattr(library, name) for library in _frame_classes()):
                 own = [one for one in (*vars(self), *dir(type(self))) if not one.startswith("_")]
                 remedy = did_you_mean(OF_RESULTS.get(name, name), own, "result.")
@@ -98,6 +101,10 @@ class ReadableResult:
         if isinstance(column, str | int) and column not in names:
             raise InputError(
                 f"the result has no column {column!r}; its columns are {listed(names)}"
+            )
+        if isinstance(column, list) and (lacking := [one for one in column if one not in names]):
+            raise InputError(
+                f"the result has no column {listed(lacking)}; its columns are {listed(names)}"
             )
         several = isinstance(column, list) and isinstance(frame, pa.Table)
         return frame.select(column) if several else frame[column]

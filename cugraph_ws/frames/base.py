@@ -41,6 +41,7 @@ __all__ = [
     "is_frame",
     "is_on_device",
     "join_dtypes",
+    "no_such_column",
     "on_host",
     "open_frame",
     "open_values",
@@ -380,22 +381,7 @@ class Frame:
         """
         if name not in self.names:
             index = getattr(getattr(self.native, "index", None), "names", ())
-            texts = [have for have in self.names if isinstance(have, str)]
-            close = difflib.get_close_matches(name, texts, 1) if isinstance(name, str) else []
-            hint = f"did you mean {shown(close[0])}? " if close else ""
-            if any(isinstance(have, tuple) for have in self.names):
-                hint = "its labels have several levels: give it flat names; "
-            elif not close and name in index:
-                hint = "it is the frame's index: give frame.reset_index(); "
-            elif (
-                len(self.names) == 2 and argument in ("source", "destination") and name == argument
-            ):
-                first, second = map(shown, self.names)
-                hint = f"did you mean source={first}, destination={second}? "
-            raise InputError(
-                f"{argument}={shown(name)}: {self.argument} has no such column; {hint}"
-                f"its columns are {listed(self.names)}"
-            )
+            raise InputError(no_such_column(name, argument, self.argument, self.names, index))
         return self._read(name, argument)
 
     def _read(self, name: str, argument: str) -> Column:
@@ -412,6 +398,40 @@ class Frame:
             for name in present:
                 del self.native[name]
         self.native = None
+
+
+def no_such_column(
+    name: Any, argument: str, owner: str, names: Sequence[Any], index: Sequence[Any] = ()
+) -> str:
+    """Return the text of the error for a column that is not there.
+
+    Parameters
+    ----------
+    name : str or int
+        The column that was asked for.
+    argument : str
+        The argument that selected it.
+    owner : str
+        What has no such column: the argument of the frame, or a file.
+    names : sequence
+        The columns that are there.
+    index : sequence
+        Names of the frame's index.
+
+    Returns
+    -------
+    str
+    """
+    texts = [have for have in names if isinstance(have, str)]
+    close = difflib.get_close_matches(name, texts, 1) if isinstance(name, str) else []
+    hint = f"did you mean {shown(close[0])}? " if close else ""
+    if any(isinstance(have, tuple) for have in names):
+        hint = "its labels have several levels: give it flat names; "
+    elif not close and name in index:
+        hint = "it is the frame's index: give frame.reset_index(); "
+    elif len(names) == 2 and argument in ("source", "destination") and name == argument:
+        hint = f"did you mean source={shown(names[0])}, destination={shown(names[1])}? "
+    return f"{argument}={shown(name)}: {owner} has no such column; {hint}its columns are {listed(names)}"
 
 
 def is_frame(data: Any) -> bool:
