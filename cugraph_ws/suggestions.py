@@ -24,7 +24,6 @@ OURS: dict[str, str] = {
     "draw_graph": "plot",
     "show": "plot",
     "VertexProgramm": "vertex_program",
-    "program": "vertex_program",
     "Program": "vertex_program",
     "execute": "run",
     "compute": "run",
@@ -225,10 +224,10 @@ SETTINGS = {
         "; results and graph.edges are frames: write them by their library",
     ),
     **dict.fromkeys(("version",), "; write ws.__version__"),
-    **dict.fromkeys(
-        ("to_networkx", "to_scipy", "to_igraph"),
-        "; graph.edges is a frame, which other libraries read",
-    ),
+    **{
+        name: f"; it is a method of graphs: write ws.Graph(edges).{name}()"
+        for name in ("to_cupy", "to_igraph", "to_networkx", "to_pyg", "to_scipy")
+    },
 }
 CLOSE = 0.75  # similarity from which a name is a misspelling
 
@@ -262,7 +261,12 @@ def did_you_mean(name: str, names: Iterable[str], prefix: str = "") -> str:
     by_lower: dict[str, str] = {}
     for known in sorted(existing, key=_is_class):  # of names that differ in capitals, the function
         by_lower.setdefault(known.lower().replace("_", ""), known)
-    near = difflib.get_close_matches(name.lower().replace("_", ""), by_lower, n=3, cutoff=CLOSE)
+    plain = name.lower().replace("_", "")
+    near = (
+        [plain]
+        if plain in by_lower
+        else difflib.get_close_matches(plain, by_lower, n=3, cutoff=CLOSE)
+    )
     close = sorted((by_lower[word] for word in near), key=_is_class)
     if close and not _is_class(close[0]) and not _is_class(name):
         close = [word for word in close if not _is_class(word)]

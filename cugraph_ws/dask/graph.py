@@ -733,8 +733,10 @@ class ClusterGraph(GraphMethods[Any]):
         weight, directed = arguments.get(f"weight{end}", AUTO), arguments.get("directed", True)
         check_columns(source, destination, weight, directed)
         check_as_built(self, weight, directed)
-        names, _ = named_columns(self._options["source"], self._options["destination"], None, ())
-        check_ends_as_built(source, destination, *names)
+        options = getattr(self, "_options", None)  # a derived graph has none
+        if options is not None:
+            names, _ = named_columns(options["source"], options["destination"], None, ())
+            check_ends_as_built(source, destination, *names)
         # made for each call: an attribute would be a cycle, and delay the freeing of the graph
         left_to_ranks = SENT if self._links else 0
         vertices = KnownVertices(self._facts[0]["directory"], self._ask_owners, left_to_ranks)

@@ -221,10 +221,16 @@ class Graph(GraphView[FrameT], GraphMethods[FrameT]):
             return super().__new__(cls)
         return cast(Self, provider("graphs of dask").ClusterGraph(edges, *arguments, **options))
 
+    def __copy__(self) -> Self:
+        """Return another graph over the same arrays; the library's own graphs without weights are such."""
+        copied = object.__new__(type(self))
+        copied.__dict__.update(self.__dict__)
+        return copied
+
     def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
-        """Refuse to be pickled, or copied by `copy`."""
+        """Refuse to be pickled."""
         raise InputError(
-            "a graph is neither pickled nor copied; pickle graph.edges, a frame, and build the graph of it where it is "
+            "a graph is not pickled; pickle graph.edges, a frame, and build the graph of it where it is "
             "needed; threads of one process can share a graph"
         )
 

@@ -344,6 +344,8 @@ def declarations_of(cls: type) -> dict[str, Declaration]:
     """
     try:
         annotations = inspect.get_annotations(cls, eval_str=True)
+    except ProgramError:  # of a declaration that is called
+        raise
     except Exception:  # a name local to the function that defines the class
         annotations = _evaluate_locally(cls)
     assigned = {name: value for name, value in cls.__dict__.items() if is_declaration(value)}
@@ -419,6 +421,8 @@ def _evaluate_locally(cls: type) -> dict[str, Any]:
             return inspect.get_annotations(
                 cls, eval_str=True, locals={**frame.f_globals, **frame.f_locals}
             )
+        except ProgramError:
+            raise
         except Exception:  # not a name of this caller: try the next one
             frame = frame.f_back
     raise ProgramError(

@@ -197,7 +197,7 @@ def test_a_run_without_an_end_warns_once(options, monkeypatch):
     assert result.stopped == "callback"
     (warning,) = caught
     text = str(warning.message)
-    assert any(f"after superstep {one.superstep:,}, " in text for one in updates if one.superstep)
+    assert any(f"after superstep {one.superstep:,}: " in text for one in updates if one.superstep)
     assert re.search(r"active vertices after superstep [\d,]+: \d", text)
     assert "give max_iter= or timeout=" in text
 
