@@ -61,7 +61,6 @@ from cugraph_ws.runtime.communicator import SingleRank, WantedLinks
 from cugraph_ws.runtime.device import device, has_device
 from cugraph_ws.runtime.dispatch import provider
 from cugraph_ws.runtime.memory import available_memory
-from cugraph_ws.runtime.tracebacks import short_errors
 from cugraph_ws.suggestions import did_you_mean
 
 if TYPE_CHECKING:
@@ -234,7 +233,6 @@ class Graph(GraphView[FrameT], GraphMethods[FrameT]):
             "needed; threads of one process can share a graph"
         )
 
-    @short_errors
     def __init__(
         self,
         edges: FrameT,
