@@ -181,9 +181,12 @@ class _Module(_ModuleType):
 
     def __call__(self, *arguments: _Any, **options: _Any) -> NoReturn:
         name = self.__name__.removeprefix("cugraph_ws.")
-        raise InputError(f"ws.{name} is a module{_did_you_mean(name, __all__, 'ws.')}")
+        meant = _did_you_mean(name, [other for other in __all__ if other != name], "ws.")
+        if name in __all__:
+            meant = f"; call one of its functions: {', '.join(self.__all__)}"
+        raise InputError(f"ws.{name} is a module{meant or '; it is not called'}")
 
 
 for _name, _value in list(globals().items()):
-    if isinstance(_value, _ModuleType) and not _name.startswith("_") and _name not in __all__:
+    if isinstance(_value, _ModuleType) and not _name.startswith("_"):
         _value.__class__ = _Module

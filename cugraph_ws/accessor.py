@@ -16,6 +16,7 @@ import wrapt
 
 from cugraph_ws.algorithms import public
 from cugraph_ws.algorithms.registry import ALGORITHMS
+from cugraph_ws.errors import InputError
 from cugraph_ws.execution.check import CheckReport, check
 from cugraph_ws.execution.explain import Explanation, explain
 from cugraph_ws.execution.loop import Result
@@ -57,6 +58,11 @@ def _method(function: Callable[..., Any], frame_parameter: str) -> Callable[...,
 
     @functools.wraps(function)
     def method(self: EdgeFrameAccessor[Any], /, *arguments: Any, **options: Any) -> Any:
+        if arguments and arguments[0] is self._frame:
+            raise InputError(
+                f"frame.{NAME}.{function.__name__}() has the frame before .{NAME} as its graph; leave out the first "
+                "argument"
+            )
         if len(arguments) >= position:
             arguments = (*arguments[:position], self._frame, *arguments[position:])
         else:  # the frame is not the first parameter

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import errno
 import math
 import os
@@ -21,13 +22,19 @@ __all__ = [
     "check_number",
     "check_path",
     "check_word",
+    "choice_of",
     "is_label",
     "is_number",
     "is_one_vertex",
     "listed",
     "shown",
+    "word_meant",
 ]
 
+SAME_WORDS = {  # for valid words
+    "gpu": "cuda", "nvidia": "cuda", "cudf": "cuda", "numba": "cpu", "numpy": "cpu", "ignore": "drop",
+    "remove": "drop", "csr": "csc", "raise": "error",
+}  # fmt: skip
 LONGEST = 200  # characters of a value in an error
 
 
@@ -209,7 +216,50 @@ def check_choice(argument: str, value: Any, allowed: Sequence[str]) -> None:
         If the value is invalid.
     """
     if not isinstance(value, str) or value not in allowed:
-        raise InputError(f"{argument}={shown(value)}: choose one of {listed(allowed)}")
+        raise InputError(
+            f"{argument}={shown(value)}: {word_meant(value, allowed)}choose one of {listed(allowed)}"
+        )
+
+
+def choice_of(value: Any, words: Sequence[str]) -> str:
+    """Return what to choose instead of a word that is not valid, as errors say it.
+
+    Parameters
+    ----------
+    value : Any
+        The caller's value.
+    words : sequence of str
+        The valid words.
+
+    Returns
+    -------
+    str
+    """
+    *first_words, last = map(repr, words)
+    return f"{word_meant(value, words)}choose {', '.join(first_words)} or {last}"
+
+
+def word_meant(value: Any, words: Sequence[str]) -> str:
+    """Return a question for a word that is not valid, such as "did you mean 'cuda'? "; empty if none is close.
+
+    Parameters
+    ----------
+    value : Any
+        The caller's value.
+    words : sequence of str
+        The valid words.
+
+    Returns
+    -------
+    str
+    """
+    if not isinstance(value, str):
+        return ""
+    word = SAME_WORDS.get(value.lower(), value.lower())
+    if "cuda" in words and word in ("dask", "cluster", "distributed"):
+        return "a Dask frame is computed on its cluster, whatever the engine; "
+    close = difflib.get_close_matches(word, words, 1, cutoff=0.75)
+    return f"did you mean {close[0]!r}? " if close else ""
 
 
 def check_columns(

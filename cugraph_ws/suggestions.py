@@ -9,6 +9,62 @@ __all__ = ["OURS", "did_you_mean"]
 
 # Their name, and ours.
 OURS: dict[str, str] = {
+    "pr": "pagerank",
+    "mis": "maximal_independent_set",
+    "bipartite_matching": "maximal_bipartite_matching",
+    "triangle": "triangle_count",
+    "cores": "core_number",
+    "core": "core_number",
+    "Cluster": "local_cluster",
+    "cluster": "local_cluster",
+    "connected": "is_connected",
+    "shortest_paths": "shortest_path",
+    "vertex": "vertex_id",
+    "visualize": "plot",
+    "draw_graph": "plot",
+    "show": "plot",
+    "VertexProgramm": "vertex_program",
+    "Program": "vertex_program",
+    "execute": "run",
+    "compute": "run",
+    "all_shortest_paths": "shortest_path",
+    "k_shortest_paths": "shortest_path",
+    "astar_path": "shortest_path",
+    "from_polars": "Graph",
+    "from_arrow": "Graph",
+    "from_dataframe": "Graph",
+    "from_pandas": "Graph",
+    "from_networkx": "Graph",
+    "from_edgelist": "Graph",
+    "scc": "strongly_connected_components",
+    "wcc": "weakly_connected_components",
+    "spanning": "minimum_spanning_tree",
+    "centrality": "pagerank or betweenness_centrality",
+    "lpa": "label_propagation",
+    "label_prop": "label_propagation",
+    "neighbours": "ego_graph",
+    "neighbors": "ego_graph",
+    "sample_neighbors": "neighbor_sample",
+    "sample": "neighbor_sample",
+    "random_walk": "random_walks",
+    "node2vec": "node2vec_walks",
+    "mst": "minimum_spanning_tree",
+    "katz": "katz_centrality",
+    "overlap_similarity": "overlap",
+    "jaccard_similarity": "jaccard",
+    "girvan_newman": "louvain or leiden",
+    "clustering_louvain": "louvain",
+    "clusters": "louvain or leiden",
+    "community": "louvain or leiden",
+    "communities": "louvain or leiden",
+    "int_": "int64",
+    "int": "int64",
+    "float": "float64",
+    "double": "float64",
+    "bool_": "boolean",
+    "bool": "boolean",
+    "hub": "hits",
+    "authority": "hits",
     "DiGraph": "Graph",
     "MultiGraph": "Graph",
     "all_pairs_shortest_path_length": "multi_source_bfs",
@@ -147,9 +203,32 @@ INSTEAD: dict[str, str] = {
     **dict.fromkeys(("to_directed", "to_undirected"), "; build it with directed=True or False"),
     "copy": "; a graph does not change, so it needs no copy",
     "is_multigraph": "; graph.report.duplicates is the number of parallel edges",
+    **dict.fromkeys(
+        ("save", "write", "to_csv", "to_parquet", "write_parquet", "dump"),
+        "; graph.edges is a frame: write that",
+    ),
     "is_closed": "; using a closed graph is an error",
 }
 FILES = "; read the file by pandas, Polars or PyArrow, and give the frame"
+SETTINGS = {
+    **dict.fromkeys(
+        ("engine", "set_engine", "gpu", "cuda", "cpu", "use_gpu", "device"),
+        "; give engine='cuda' or 'cpu' to a call",
+    ),
+    **dict.fromkeys(
+        ("threads", "set_threads", "set_num_threads", "n_jobs"),
+        "; the environment variable CUGRAPH_WS_THREADS is the number of threads",
+    ),
+    **dict.fromkeys(
+        ("write", "save", "dump", "to_csv", "write_graph"),
+        "; results and graph.edges are frames: write them by their library",
+    ),
+    **dict.fromkeys(("version",), "; write ws.__version__"),
+    **{
+        name: f"; it is a method of graphs: write ws.Graph(edges).{name}()"
+        for name in ("to_cupy", "to_igraph", "to_networkx", "to_pyg", "to_scipy")
+    },
+}
 CLOSE = 0.75  # similarity from which a name is a misspelling
 
 
@@ -174,11 +253,26 @@ def did_you_mean(name: str, names: Iterable[str], prefix: str = "") -> str:
         return INSTEAD[name]
     if prefix == "ws." and name.startswith(("read_", "load")):
         return FILES
+    if prefix == "ws." and name in SETTINGS:
+        return SETTINGS[name]
     meant = OURS.get(name, "") if prefix != "graph." else OF_GRAPHS.get(name, OURS.get(name, ""))
-    if meant in existing:
-        return f"; did you mean {prefix}{meant}?"
-    by_lower = {known.lower(): known for known in existing}
-    close = difflib.get_close_matches(name.lower(), by_lower, n=3, cutoff=CLOSE)
-    return (
-        f"; did you mean {' or '.join(prefix + by_lower[word] for word in close)}?" if close else ""
+    if meant and all(word in existing for word in meant.split(" or ")):
+        return f"; did you mean {' or '.join(prefix + word for word in meant.split(' or '))}?"
+    by_lower: dict[str, str] = {}
+    for known in sorted(existing, key=_is_class):  # of names that differ in capitals, the function
+        by_lower.setdefault(known.lower().replace("_", ""), known)
+    plain = name.lower().replace("_", "")
+    near = (
+        [plain]
+        if plain in by_lower
+        else difflib.get_close_matches(plain, by_lower, n=3, cutoff=CLOSE)
     )
+    close = sorted((by_lower[word] for word in near), key=_is_class)
+    if close and not _is_class(close[0]) and not _is_class(name):
+        close = [word for word in close if not _is_class(word)]
+    return f"; did you mean {' or '.join(prefix + word for word in close)}?" if close else ""
+
+
+def _is_class(name: str) -> bool:
+    """Return whether a name is written as those of classes are."""
+    return name[:1].isupper()

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import os
+import re
+import subprocess
+import sys
+import warnings
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from mistakes_in_calls import CALLS
+from mistakes_in_programs import PROGRAMS
 
 import cugraph_ws as ws
+from cugraph_ws.suggestions import OURS
 
 EDGES = pd.DataFrame({"source": [0, 1, 2], "destination": [1, 2, 0], "weight": [1.0, 2.0, 3.0]})
 GRAPH = ws.Graph(EDGES)
@@ -18,7 +26,7 @@ MISTAKES = {
     "no edges": (lambda: ws.pagerank(None), "not NoneType; give a frame with a row for each edge"),
     "one column": (lambda: ws.pagerank(EDGES["source"]), "give the frame that the column is of"),
     "a path": (lambda: ws.pagerank("edges.csv"), "read the file first"),
-    "tuples": (lambda: ws.pagerank([(0, 1)]), r"pandas\.DataFrame\(data\)"),
+    "tuples": (lambda: ws.pagerank([(0, 1)]), r"pandas\.DataFrame\(data, columns="),
     "damping": (lambda: ws.pagerank(GRAPH, damping=0.9), "did you mean alpha"),
     "iterations": (lambda: ws.pagerank(GRAPH, iterations=9), "did you mean max_iter"),
     "n_iterations": (lambda: ws.leiden(GRAPH, n_iterations=9), "did you mean max_iter"),
@@ -125,7 +133,10 @@ NAMES = {
     "a frame's method of a result": (lambda: RESULT.merge, r"a frame: result\.frame\.merge"),
     "membership": (lambda: GRAPH.has_node, "write: vertex in graph"),
     "an edge": (lambda: GRAPH.has_edge, "look in graph.edges"),
-    "a data set": (lambda: ws.datasets.karate, "ws.datasets has no 'karate'; it has: circles"),
+    "a data set": (
+        lambda: ws.datasets.karate,
+        "ws.datasets has no 'karate'; did you mean ws.datasets.karate_club",
+    ),
     "rows of a graph": (lambda: GRAPH.head, "did you mean graph.edges"),
     "an undirected copy": (lambda: GRAPH.to_undirected, "build it with directed=True or False"),
     "rows of a pair": (
@@ -148,6 +159,122 @@ def test_names_that_do_not_exist(mistake):
     look_up, message = NAMES[mistake]
     with pytest.raises(AttributeError, match=message):
         look_up()
+
+
+# Names that the library does not have, and what is suggested instead.
+MEANT = {
+    "communities": "; did you mean ws.louvain or ws.leiden?",
+    "community": "; did you mean ws.louvain or ws.leiden?",
+    "Pagerank": "; did you mean ws.pagerank?",
+    "PageRanks": "; did you mean ws.pagerank?",
+    "page_rank": "; did you mean ws.pagerank?",
+    "shortest_paths": "; did you mean ws.shortest_path?",
+    "label_prop": "; did you mean ws.label_propagation?",
+    "connected": "; did you mean ws.is_connected?",
+    "astar_path": "; did you mean ws.shortest_path?",
+    "node2vec": "; did you mean ws.node2vec_walks?",
+    "random_walk": "; did you mean ws.random_walks?",
+    "girvan_newman": "; did you mean ws.louvain or ws.leiden?",
+    "from_networkx": "; did you mean ws.Graph?",
+    "from_pandas": "; did you mean ws.Graph?",
+    "to_networkx": "; it is a method of graphs: write ws.Graph(edges).to_networkx()",
+    "sample": "; did you mean ws.neighbor_sample?",
+    "vertexprogram": "; did you mean ws.vertex_program?",
+    "float": "; did you mean ws.float64?",
+    "float16": "; did you mean ws.float64?",
+    "int": "; did you mean ws.int64?",
+    "bool": "; did you mean ws.boolean?",
+    "double": "; did you mean ws.float64?",
+    "Parameter": "; did you mean ws.parameter?",
+    "neighbors": "; did you mean ws.ego_graph?",
+    "jaccard_similarity": "; did you mean ws.jaccard?",
+    "katz": "; did you mean ws.katz_centrality?",
+    "authority": "; did you mean ws.hits?",
+    "mst": "; did you mean ws.minimum_spanning_tree?",
+    "show": "; did you mean ws.plot?",
+    "cluster": "; did you mean ws.local_cluster?",
+    "result": "; did you mean ws.Result?",
+    "version": "; write ws.__version__",
+    "set_engine": "; give engine='cuda' or 'cpu' to a call",
+    "set_threads": "; the environment variable CUGRAPH_WS_THREADS is the number of threads",
+    "save": "; results and graph.edges are frames: write them by their library",
+}
+
+
+def message_of(call: Any) -> str:
+    """Return the message of the error that a call raises, without the places of programs."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ws.GraphWarning)
+        with pytest.raises((ws.CugraphWsError, AttributeError)) as caught:
+            call()
+    text = re.sub(r"slip_\d+\.py", "FILE", str(caught.value))
+    text = re.sub(r"line \d+ of FILE", "line N of FILE", text)
+    return re.sub(r" at 0x[0-9a-f]+", "", re.sub(r"FILE:\d+", "FILE:N", text))
+
+
+@pytest.mark.parametrize("mistake", CALLS)
+def test_a_call_with_a_mistake(mistake):
+    call, words = CALLS[mistake]
+    assert words in message_of(call)
+
+
+@pytest.mark.parametrize("mistake", PROGRAMS)
+def test_a_program_with_a_mistake(mistake):
+    call, words = PROGRAMS[mistake]
+    assert words in message_of(call)
+
+
+@pytest.mark.parametrize("name", MEANT)
+def test_a_name_that_the_library_does_not_have(name):
+    with pytest.raises(AttributeError) as caught:
+        getattr(ws, name)
+    assert str(caught.value) == f"cugraph_ws has no {name!r}{MEANT[name]}"
+
+
+def test_every_suggested_name_exists():
+    for meant in OURS.values():
+        for name in meant.split(" or "):
+            assert callable(getattr(ws, name)) or name in (
+                "float64",
+                "int64",
+                "boolean",
+                "vertex_id",
+            )
+            assert name in ws.__all__
+
+
+def test_two_hundred_mistakes_are_judged():
+    assert sum(map(len, (MISTAKES, NAMES, CALLS, PROGRAMS, MEANT))) >= 200
+
+
+def test_a_traceback_ends_at_the_users_line(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import pandas\n"
+        "import cugraph_ws as ws\n"
+        "edges = pandas.DataFrame({'source': [0], 'destination': [1]})\n"
+        "ws.run(ws.SSSP, edges, start=99)\n"
+    )
+
+    def places(**environment: str) -> list[str]:
+        done = subprocess.run(
+            [sys.executable, str(script)],
+            env={**os.environ, **environment},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert (
+            done.stderr.rstrip()
+            .splitlines()[-1]
+            .startswith("cugraph_ws.errors.InputError: start: 99 ")
+        )
+        return [line for line in done.stderr.splitlines() if line.startswith("  File ")]
+
+    short, full = places(CUGRAPH_WS_TRACEBACK=""), places(CUGRAPH_WS_TRACEBACK="full")
+    assert "script.py" in short[0]
+    assert len(short) <= 3
+    assert len(full) > len(short) + 3
 
 
 def test_shortest_path_is_called_as_in_networkx():

@@ -133,6 +133,14 @@ def betweenness_centrality(
     ----------
     .. [1] U. Brandes, "A faster algorithm for betweenness centrality", Journal of Mathematical
        Sociology 25, 2001.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> edges = pd.DataFrame({"source": ["a", "b", "c", "c"], "destination": ["b", "c", "a", "d"]})
+    >>> ws.betweenness_centrality(edges, directed=False).betweenness_centrality.round(3).tolist()
+    [0.0, 0.0, 0.667, 0.0]
     """
     check_flag("weighted", weighted)
     loop = (WeightedBetweenness if weighted else Betweenness)(k, normalized, endpoints, seed)
@@ -197,6 +205,14 @@ def edge_betweenness_centrality(
     ----------
     .. [1] U. Brandes, "On variants of shortest-path betweenness centrality and their generic
        computation", Social Networks 30, 2008.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> edges = pd.DataFrame({"source": ["a", "b", "c", "c"], "destination": ["b", "c", "a", "d"]})
+    >>> ws.edge_betweenness_centrality(edges, directed=False).betweenness_centrality.round(3).tolist()
+    [0.167, 0.333, 0.333, 0.5]
     """
     check_flag("weighted", weighted)
     loop_class = WeightedBetweenness if weighted else Betweenness

@@ -111,6 +111,14 @@ def bfs(
         If a start vertex is unknown, or an argument is invalid.
     ConvergenceError
         If `timeout` is reached first; `.result` has the distances so far.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> edges = pd.DataFrame({"source": ["a", "b", "b", "c"], "destination": ["b", "c", "d", "a"]})
+    >>> ws.bfs(edges, "a").distance.tolist()
+    [0, 1, 2, 2]
     """
     check_unreachable(unreachable)
     check_flag("return_predecessors", return_predecessors)

@@ -106,6 +106,14 @@ def closeness_centrality(
        1, 1979.
     .. [2] D. Eppstein and J. Wang, "Fast approximation of centrality", Journal of Graph Algorithms
        and Applications 8, 2004 (for `k`).
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> edges = pd.DataFrame({"source": ["a", "b", "c", "c"], "destination": ["b", "c", "a", "d"]})
+    >>> ws.closeness_centrality(edges, directed=False).closeness_centrality.round(3).tolist()
+    [0.75, 0.75, 1.0, 0.6]
     """
     check_flag("wf_improved", wf_improved)
     opened = open_graph(
@@ -175,6 +183,14 @@ def harmonic_centrality(
     References
     ----------
     .. [1] P. Boldi and S. Vigna, "Axioms for centrality", Internet Mathematics 10, 2014.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> edges = pd.DataFrame({"source": ["a", "b", "c", "c"], "destination": ["b", "c", "a", "d"]})
+    >>> ws.harmonic_centrality(edges, directed=False).harmonic_centrality.tolist()
+    [2.5, 2.5, 3.0, 2.0]
     """
     check_flag("normalized", normalized)
     opened = open_graph(

@@ -76,6 +76,14 @@ def core_number(
        2003.
     .. [2] H. Kabir and K. Madduri, "Parallel k-core decomposition on multicore platforms",
        IPDPSW 2017.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> edges = pd.DataFrame({"source": ["a", "b", "c", "c"], "destination": ["b", "c", "a", "d"]})
+    >>> ws.core_number(edges, directed=False).core_number.tolist()
+    [2, 2, 2, 1]
     """
     return _run(
         as_graph(graph, source=source, destination=destination, weight=weight, directed=directed),
@@ -124,6 +132,14 @@ def k_core(
         If the frame or an argument is invalid.
     ConvergenceError
         If the run is stopped early; `.result` has the state so far.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> edges = pd.DataFrame({"source": ["a", "b", "c", "c"], "destination": ["b", "c", "a", "d"]})
+    >>> ws.k_core(edges, 2, directed=False).destination.tolist()
+    ['b', 'c', 'c']
     """
     if k is not None:
         check_count("k", k)

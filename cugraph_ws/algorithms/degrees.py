@@ -80,6 +80,14 @@ def degree(
     InputError
         If the frame or an argument is invalid, a vertex is unknown, or a sum of integers exceeds
         int64.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> edges = pd.DataFrame({"source": ["a", "b", "c", "c"], "destination": ["b", "c", "a", "d"]})
+    >>> ws.degree(edges).degree.tolist()
+    [2, 2, 3, 1]
     """
     degree_type = own_degree_type(degree_type)
     opened = _opened(graph, weighted, source, destination, weight, directed, options)
@@ -130,6 +138,14 @@ def degrees(
     InputError
         If the frame or an argument is invalid, a vertex is unknown, or a sum of integers exceeds
         int64.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> edges = pd.DataFrame({"source": ["a", "b", "b", "c"], "destination": ["b", "c", "d", "a"]})
+    >>> ws.degrees(edges).in_degree.tolist()
+    [1, 1, 1, 1]
     """
     opened = _opened(graph, weighted, source, destination, weight, directed, options)
     columns = {

@@ -184,6 +184,14 @@ def eigenvector_centrality(
     .. [1] P. Bonacich, "Power and centrality: a family of measures", American Journal of Sociology
        92, 1987.
     .. [2] Y. Saad, "Numerical methods for large eigenvalue problems", 2011.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> edges = pd.DataFrame({"source": ["a", "b", "c", "c"], "destination": ["b", "c", "a", "d"]})
+    >>> ws.eigenvector_centrality(edges, directed=False).eigenvector_centrality.round(3).tolist()
+    [0.523, 0.523, 0.612, 0.282]
     """
     opened = as_graph(
         graph,
@@ -261,6 +269,14 @@ def katz_centrality(
     References
     ----------
     .. [1] L. Katz, "A new status index derived from sociometric analysis", Psychometrika 18, 1953.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> edges = pd.DataFrame({"source": ["a", "b", "b", "c"], "destination": ["b", "c", "d", "a"]})
+    >>> ws.katz_centrality(edges, alpha=0.1).katz_centrality.round(3).tolist()
+    [0.5, 0.5, 0.5, 0.5]
     """
     check_flag("normalized", normalized)
     if alpha is not None:

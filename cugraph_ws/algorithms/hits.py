@@ -103,6 +103,14 @@ def hits(
        46, 1999.
     .. [2] A. V. Knyazev, "Toward the optimal preconditioned eigensolver: locally optimal block
        preconditioned conjugate gradient method", SIAM Journal on Scientific Computing 23, 2001.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> edges = pd.DataFrame({"source": ["a", "b", "b", "c"], "destination": ["b", "c", "d", "a"]})
+    >>> ws.hits(edges).authorities.round(3).tolist()
+    [0.0, 0.0, 0.5, 0.5]
     """
     result = run_on(
         HITS(max_iter, tol, nstart, normalized),

@@ -83,6 +83,14 @@ def maximal_independent_set(
        Journal on Computing 15, 1986.
     .. [2] G. E. Blelloch, J. T. Fineman and J. Shun, "Greedy sequential maximal independent set
        and matching are parallel on average", SPAA 2012.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> edges = pd.DataFrame({"source": ["a", "b", "c", "c"], "destination": ["b", "c", "a", "d"]})
+    >>> ws.maximal_independent_set(edges, directed=False).columns.tolist()
+    ['vertex', 'in_set']
     """
     opened = as_graph(
         graph, source=source, destination=destination, weight=weight, directed=directed
@@ -140,6 +148,14 @@ def coloring(
        its application to timetabling problems", The Computer Journal 10, 1967.
     .. [2] M. T. Jones and P. E. Plassmann, "A parallel graph coloring heuristic", SIAM Journal on
        Scientific Computing 14, 1993.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> edges = pd.DataFrame({"source": ["a", "b", "c", "c"], "destination": ["b", "c", "a", "d"]})
+    >>> ws.coloring(edges, directed=False).color.nunique()
+    3
     """
     opened = as_graph(
         graph, source=source, destination=destination, weight=weight, directed=directed

@@ -155,6 +155,14 @@ def conductance(
     ----------
     .. [1] J. Shi and J. Malik, "Normalized cuts and image segmentation", IEEE Transactions on
        Pattern Analysis and Machine Intelligence 22, 2000.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> edges = pd.DataFrame({"source": ["a", "b", "c", "c"], "destination": ["b", "c", "a", "d"]})
+    >>> ws.conductance(edges, {"a": 0, "b": 0, "c": 0, "d": 1}, directed=False).conductance.tolist()
+    [1.0, 1.0]
     """
     opened = _opened(graph, source, destination, weight, directed)
     names, (vertices, inside, out, into) = _sums(opened, communities, engine)

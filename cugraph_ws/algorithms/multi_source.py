@@ -376,6 +376,14 @@ def multi_source_bfs(
         If a start vertex is unknown, or an argument is invalid.
     ConvergenceError
         If `timeout` is reached first; `.result` has the finished searches.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> edges = pd.DataFrame({"source": ["a", "b", "b", "c"], "destination": ["b", "c", "d", "a"]})
+    >>> ws.multi_source_bfs(edges, ["a", "d"]).shape
+    (8, 4)
     """
     check_unreachable(unreachable)
     if depth_limit is not None:
@@ -441,6 +449,16 @@ def multi_source_sssp(
         If a start vertex is unknown, a weight is negative, or integer paths could overflow.
     ConvergenceError
         If `timeout` is reached first; `.result` has the finished searches.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> edges = pd.DataFrame(
+    ...     {"source": ["a", "b", "a"], "destination": ["b", "c", "c"], "weight": [1.0, 2.0, 5.0]}
+    ... )
+    >>> ws.multi_source_sssp(edges, ["a", "b"]).distance.tolist()
+    [0.0, 1.0, 3.0, nan, 0.0, 2.0]
     """
     check_unreachable(unreachable)
     if cutoff is not None:

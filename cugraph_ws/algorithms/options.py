@@ -161,7 +161,9 @@ def open_graph(
     return opened
 
 
-def refuse_negative(graph: GraphView, advice: str = "weights must be 0 or more") -> None:
+def refuse_negative(
+    graph: GraphView, advice: str = "weights must be 0 or more: drop such edges"
+) -> None:
     """Refuse a graph with negative weights; collective.
 
     Parameters

@@ -185,6 +185,14 @@ def pagerank(
     ----------
     .. [1] S. D. Kamvar, T. H. Haveliwala, C. D. Manning and G. H. Golub, "Extrapolation methods for
        accelerating PageRank computations", WWW 2003.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> edges = pd.DataFrame({"source": ["a", "b", "b", "c"], "destination": ["b", "c", "d", "a"]})
+    >>> ws.pagerank(edges).pagerank.round(3).tolist()
+    [0.265, 0.308, 0.214, 0.214]
     """
     check_flag("fail_on_nonconvergence", fail_on_nonconvergence)
     opened = as_graph(

@@ -135,6 +135,14 @@ def jaccard(
         If all pairs would not fit in memory; give `top` or `at_least`.
     ConvergenceError
         If the run is stopped early; `.result` has the pairs so far.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> edges = pd.DataFrame({"source": ["a", "b", "c", "c"], "destination": ["b", "c", "a", "d"]})
+    >>> ws.jaccard(edges, directed=False).jaccard_coeff.round(3).tolist()
+    [0.333, 0.25, 0.5, 0.25, 0.5]
     """
     loop = Similarity("jaccard", vertex_pair, use_weight, top=top, at_least=at_least)
     return _similarity(loop, graph, source, destination, weight, directed, options)
@@ -187,6 +195,14 @@ def overlap(
         If all pairs would not fit in memory; give `top` or `at_least`.
     ConvergenceError
         If the run is stopped early; `.result` has the pairs so far.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> edges = pd.DataFrame({"source": ["a", "b", "c", "c"], "destination": ["b", "c", "a", "d"]})
+    >>> ws.overlap(edges, directed=False).round(3).iloc[:, 2].tolist()
+    [0.5, 0.5, 1.0, 0.5, 1.0]
     """
     loop = Similarity("overlap", vertex_pair, use_weight, top=top, at_least=at_least)
     return _similarity(loop, graph, source, destination, weight, directed, options)
@@ -239,6 +255,14 @@ def sorensen(
         If all pairs would not fit in memory; give `top` or `at_least`.
     ConvergenceError
         If the run is stopped early; `.result` has the pairs so far.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> edges = pd.DataFrame({"source": ["a", "b", "c", "c"], "destination": ["b", "c", "a", "d"]})
+    >>> ws.sorensen(edges, directed=False).round(3).iloc[:, 2].tolist()
+    [0.5, 0.4, 0.667, 0.4, 0.667]
     """
     loop = Similarity("sorensen", vertex_pair, use_weight, top=top, at_least=at_least)
     return _similarity(loop, graph, source, destination, weight, directed, options)
@@ -291,6 +315,14 @@ def cosine(
         If all pairs would not fit in memory; give `top` or `at_least`.
     ConvergenceError
         If the run is stopped early; `.result` has the pairs so far.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> edges = pd.DataFrame({"source": ["a", "b", "c", "c"], "destination": ["b", "c", "a", "d"]})
+    >>> ws.cosine(edges, directed=False).round(3).iloc[:, 2].tolist()
+    [0.5, 0.408, 0.707, 0.408, 0.707]
     """
     loop = Similarity("cosine", vertex_pair, use_weight, top=top, at_least=at_least)
     return _similarity(loop, graph, source, destination, weight, directed, options)
@@ -344,6 +376,14 @@ def adamic_adar(
     References
     ----------
     .. [1] L. A. Adamic and E. Adar, "Friends and neighbors on the Web", Social Networks, 2003.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> edges = pd.DataFrame({"source": ["a", "b", "c", "c"], "destination": ["b", "c", "a", "d"]})
+    >>> ws.adamic_adar(edges, directed=False).round(3).iloc[:, 2].tolist()
+    [0.91, 1.443, 0.91, 1.443, 0.91]
     """
     loop = Similarity("adamic_adar", vertex_pair, False, top=top, at_least=at_least)
     return _similarity(loop, graph, source, destination, weight, directed, options)

@@ -88,6 +88,16 @@ def minimum_spanning_forest(
     References
     ----------
     .. [1] O. Borůvka, "O jistém problému minimálním", 1926.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> edges = pd.DataFrame(
+    ...     {"source": ["a", "b", "a"], "destination": ["b", "c", "c"], "weight": [1.0, 2.0, 5.0]}
+    ... )
+    >>> ws.minimum_spanning_forest(edges, directed=False).weight.tolist()
+    [1.0, 2.0]
     """
     return _forest(SpanningForest(), graph, source, destination, weight, directed, options)
 
@@ -191,6 +201,16 @@ def minimum_spanning_tree(
     References
     ----------
     .. [1] O. Borůvka, "O jistém problému minimálním", 1926.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> edges = pd.DataFrame(
+    ...     {"source": ["a", "b", "a"], "destination": ["b", "c", "c"], "weight": [1.0, 2.0, 5.0]}
+    ... )
+    >>> ws.minimum_spanning_tree(edges, directed=False).weight.tolist()
+    [1.0, 2.0]
     """
     return minimum_spanning_forest(
         graph, source=source, destination=destination, weight=weight, directed=directed, **options

@@ -126,6 +126,16 @@ def sssp(
     ------
     InputError
         If a start vertex is unknown, a weight is negative, or integer paths could overflow.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> edges = pd.DataFrame(
+    ...     {"source": ["a", "b", "a"], "destination": ["b", "c", "c"], "weight": [1.0, 2.0, 5.0]}
+    ... )
+    >>> ws.sssp(edges, "a").distance.tolist()
+    [0.0, 1.0, 3.0]
     """
     check_unreachable(unreachable)
     check_flag("return_predecessors", return_predecessors)

@@ -82,6 +82,14 @@ def strongly_connected_components(
     ----------
     .. [1] G. M. Slota, S. Rajamanickam and K. Madduri, "BFS and coloring-based parallel algorithms
        for strongly connected components and related problems", IPDPS 2014.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> edges = pd.DataFrame({"source": ["a", "b", "c", "c"], "destination": ["b", "c", "a", "d"]})
+    >>> ws.strongly_connected_components(edges).labels.tolist()
+    ['a', 'a', 'a', 'd']
     """
     opened = as_graph(
         graph, source=source, destination=destination, weight=weight, directed=directed

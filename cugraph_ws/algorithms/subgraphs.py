@@ -73,6 +73,14 @@ def subgraph(
         If the frame or an argument is invalid, or a vertex is unknown.
     GraphMemoryError
         If marks of all edges would not fit in memory, or, on a CPU, the edges that they keep.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> edges = pd.DataFrame({"source": ["a", "b", "c", "c"], "destination": ["b", "c", "a", "d"]})
+    >>> ws.subgraph(edges, ["a", "b"]).destination.tolist()
+    ['b']
     """
     refuse_checkpoints(options, "subgraph has")
     choose_engine(Options(**options).engine)
@@ -140,6 +148,14 @@ def ego_graph(
         If marks of all edges would not fit in memory, or, on a CPU, the edges that they keep.
     ConvergenceError
         If the run is stopped early; `.result` has the distances so far.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> edges = pd.DataFrame({"source": ["a", "b", "c", "c"], "destination": ["b", "c", "a", "d"]})
+    >>> ws.ego_graph(edges, "a").destination.tolist()
+    ['b']
     """
     if distance is None:
         check_count("radius", radius)

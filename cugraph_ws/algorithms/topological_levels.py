@@ -99,6 +99,14 @@ def topological_levels(
     References
     ----------
     .. [1] A. B. Kahn, "Topological sorting of large networks", Communications of the ACM 5, 1962.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> edges = pd.DataFrame({"source": ["a", "b", "a"], "destination": ["b", "c", "c"]})
+    >>> ws.topological_levels(edges).level.tolist()
+    [0, 1, 2]
     """
     opened = as_graph(
         graph, source=source, destination=destination, weight=weight, directed=directed

@@ -80,6 +80,14 @@ def triangle_count(
     .. [1] M. Latapy, "Main-memory triangle computations for very large (sparse (power-law))
        graphs", Theoretical Computer Science, 2008.
     .. [2] Y. Hu, H. Liu and H. H. Huang, "TriCore: parallel triangle counting on GPUs", SC 2018.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> edges = pd.DataFrame({"source": ["a", "b", "c", "c"], "destination": ["b", "c", "a", "d"]})
+    >>> ws.triangle_count(edges, directed=False).counts.tolist()
+    [1, 1, 1, 0]
     """
     opened = as_graph(
         graph, source=source, destination=destination, weight=weight, directed=directed
@@ -131,6 +139,14 @@ def clustering_coefficient(
     .. [1] D. J. Watts and S. H. Strogatz, "Collective dynamics of 'small-world' networks", Nature,
        1998.
     .. [2] A. Iosup et al., "The LDBC Graphalytics benchmark", arXiv:2011.15028.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> edges = pd.DataFrame({"source": ["a", "b", "c", "c"], "destination": ["b", "c", "a", "d"]})
+    >>> ws.clustering_coefficient(edges, directed=False).iloc[:, 1].round(3).tolist()
+    [1.0, 1.0, 0.333, 0.0]
     """
     result = run_on(
         ClusteringCoefficient(),

@@ -75,6 +75,14 @@ def truss_number(
     ----------
     .. [1] J. Wang and J. Cheng, "Truss decomposition in massive networks", PVLDB 2012.
     .. [2] H. Kabir and K. Madduri, "Shared-memory graph truss decomposition", HiPC 2017.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> edges = pd.DataFrame({"source": ["a", "b", "c", "c"], "destination": ["b", "c", "a", "d"]})
+    >>> ws.truss_number(edges, directed=False).truss_number.tolist()
+    [3, 3, 3, 2]
     """
     opened = as_graph(
         graph, source=source, destination=destination, weight=weight, directed=directed
@@ -130,6 +138,14 @@ def k_truss(
     References
     ----------
     .. [1] J. Cohen, "Trusses: cohesive subgraphs for social network analysis", 2008.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> edges = pd.DataFrame({"source": ["a", "b", "c", "c"], "destination": ["b", "c", "a", "d"]})
+    >>> len(ws.k_truss(edges, 3, directed=False))
+    3
     """
     check_count("k", k)
     opened = as_graph(

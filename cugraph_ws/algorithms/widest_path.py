@@ -151,6 +151,16 @@ def widest_path(
     ------
     InputError
         If a start vertex is unknown, or an argument is invalid.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> edges = pd.DataFrame(
+    ...     {"source": ["a", "b", "a"], "destination": ["b", "c", "c"], "weight": [1.0, 2.0, 5.0]}
+    ... )
+    >>> ws.widest_path(edges, "a").iloc[:, 1].tolist()
+    [inf, 1.0, 5.0]
     """
     check_flag("return_predecessors", return_predecessors)
     opened = as_graph(

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from cugraph_ws.errors import EngineError, FileError
+from cugraph_ws.errors import EngineError, FileError, InputError
+from cugraph_ws.frames.base import no_such_column
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -83,6 +84,15 @@ def cluster_graph(job: Job, attributes: Sequence[str], *, weighted: Any) -> Iter
     names = {*job.source, *job.destination, *attributes}
     weight = job.weight_column(schema.names, weighted)
     names |= set() if weight is None else {weight}
+    weights = [] if weight is None else [weight]
+    for option, wanted in (
+        ("source", job.source),
+        ("destination", job.destination),
+        ("weight", weights),
+    ):
+        for name in wanted:
+            if name not in schema.names:
+                raise InputError(no_such_column(name, option, "edges", schema.names))
     job.id_types = [_plain(schema, name) for name in job.source if name in schema.names]
     with ExitStack() as stack:
         client = stack.enter_context(_client(job))

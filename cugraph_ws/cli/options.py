@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import math
+import os
 import re
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
@@ -29,6 +30,7 @@ from cugraph_ws.execution.options import (
 )
 from cugraph_ws.execution.run import run
 from cugraph_ws.runtime.paths import native_path
+from cugraph_ws.runtime.tracebacks import VARIABLE
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -77,6 +79,7 @@ def _remember_debug(context: click.Context, option: click.Parameter, value: bool
     settings = context.find_object(Settings)
     if value and settings is not None:
         settings.debug = True
+        os.environ[VARIABLE] = "full"  # for workers as well
 
 
 debug_option = click.option(

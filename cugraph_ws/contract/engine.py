@@ -343,6 +343,9 @@ class Executor(Protocol):
         """Resume from a checkpoint; columns and queue are by position, ghosts included."""
 
 
+ENGINES = ("auto", "cpu", "cuda", "python")
+
+
 def choose_engine(name: str, graph: Any = None) -> Literal["cpu", "python", "cuda"]:
     """Return the engine that an `engine=` argument selects.
 
@@ -365,12 +368,12 @@ def choose_engine(name: str, graph: Any = None) -> Literal["cpu", "python", "cud
     EngineError
         If there is no GPU for it, or a package is missing.
     """
-    from cugraph_ws.arguments import shown
+    from cugraph_ws.arguments import shown, word_meant
     from cugraph_ws.errors import InputError
 
-    if not isinstance(name, str) or name not in ("auto", "cpu", "python", "cuda"):
+    if not isinstance(name, str) or name not in ENGINES:
         raise InputError(
-            f"engine={shown(name)} is not known; choose 'auto', 'cpu', 'cuda', or 'python' (slow, for debugging)"
+            f"engine={shown(name)} is not known; {word_meant(name, ENGINES)}choose 'auto', 'cpu', 'cuda', or 'python' (slow, for debugging)"
         )
     if name == "auto":
         name = "cuda" if graph is not None and graph.computes_on_device else "cpu"

@@ -77,7 +77,7 @@ from cugraph_ws.graph.edges import (
     named_columns,
     weight_column,
 )
-from cugraph_ws.graph.graph import Balance, Spread, check_as_built
+from cugraph_ws.graph.graph import Balance, Spread, check_as_built, check_ends_as_built
 from cugraph_ws.graph.methods import GraphMethods
 from cugraph_ws.graph.owners import CUTS
 from cugraph_ws.graph.report import GraphReport, warn_of_pairs
@@ -88,6 +88,7 @@ from cugraph_ws.program.phases import Phases
 from cugraph_ws.program.snapshot import Snapshot
 from cugraph_ws.runtime.communicator import WantedLinks
 from cugraph_ws.runtime.dispatch import provider
+from cugraph_ws.runtime.warn import warn_caller
 
 __all__ = ["ClusterGraph", "ClusterResult"]
 
@@ -738,6 +739,10 @@ class ClusterGraph(GraphMethods[Any]):
         weight, directed = arguments.get(f"weight{end}", AUTO), arguments.get("directed", True)
         check_columns(source, destination, weight, directed)
         check_as_built(self, weight, directed)
+        options = getattr(self, "_options", None)  # a derived graph has none
+        if options is not None:
+            names, _ = named_columns(options["source"], options["destination"], None, ())
+            check_ends_as_built(source, destination, *names)
         # made for each call: an attribute would be a cycle, and delay the freeing of the graph
         left_to_ranks = SENT if self._links else 0
         vertices = KnownVertices(self._facts[0]["directory"], self._ask_owners, left_to_ranks)
@@ -773,6 +778,8 @@ class ClusterGraph(GraphMethods[Any]):
         profiles = facts.pop("profiles", [])
         for each in profiles if callable(profile) else ():
             profile(each)
+        for message, category in facts.pop("warnings", ()):
+            warn_caller(message, category)
         if "number" in facts:
             return facts["number"]
         frames = []

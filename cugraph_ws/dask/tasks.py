@@ -30,6 +30,7 @@ from cugraph_ws.partition.shard import ShardGraph
 from cugraph_ws.runtime.communicator import Communicator, WantedLinks, total
 from cugraph_ws.runtime.dispatch import provider
 from cugraph_ws.runtime.threads import threads_at_most
+from cugraph_ws.runtime.warn import collected_warnings
 
 __all__ = [
     "SPLIT",
@@ -115,7 +116,7 @@ class CallResult:
     facts : dict
         For a run: iterations, converged, residual, stopped, synchronous, rank 0's rows of the trace,
         and the kind of the frames.  For a function that returns a number: that number.  If they are wanted,
-        the profiles of its runs.
+        the profiles of its runs.  Warnings, if there are any.
     error : tuple of (type, str), optional
         The type and message of an error that carries a result.
     """
@@ -656,14 +657,17 @@ def _called(
     profiles: list[Profile] = []
     if options.profile is not False:
         options = replace(options, profile=profiles.append)
-    try:
-        returned = _returned(call.function(**named, **options.chosen(), graph=graph))
-    except (ConvergenceError, Interrupted) as error:
-        if error.result is None:
-            raise
-        returned = replace(_returned(error.result), error=(type(error), str(error)))
+    with collected_warnings() as messages:
+        try:
+            returned = _returned(call.function(**named, **options.chosen(), graph=graph))
+        except (ConvergenceError, Interrupted) as error:
+            if error.result is None:
+                raise
+            returned = replace(_returned(error.result), error=(type(error), str(error)))
     if profiles:
         returned.facts["profiles"] = [profile.alone() for profile in profiles]
+    if messages:
+        returned.facts["warnings"] = messages
     if call.function.__name__ in BY_SOURCE and call.arguments.get("top") is None:
         rows = total(comm, len(returned.frames[0]))
         returned.facts["searches"] = rows // max(1, graph.number_of_vertices)

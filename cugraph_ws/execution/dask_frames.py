@@ -9,12 +9,13 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, cast
 
 from cugraph_ws.arguments import check_columns
-from cugraph_ws.errors import InputError
+from cugraph_ws.errors import CugraphWsError, InputError
 from cugraph_ws.execution.keywords import refuse_positions, refuse_unknown, with_own_names
 from cugraph_ws.execution.options import Options, options_of
 from cugraph_ws.frames.base import is_dask_frame, table_if_stream
 from cugraph_ws.runtime.arrays import on_default_stream
 from cugraph_ws.runtime.dispatch import provider
+from cugraph_ws.runtime.tracebacks import shortened
 
 __all__ = ["accepts_dask_frames", "is_on_cluster", "refuse_cluster"]
 
@@ -43,6 +44,12 @@ def accepts_dask_frames(function: Function) -> Function:
 
     @functools.wraps(function)
     def wrapper(*arguments: Any, **options: Any) -> Any:
+        try:
+            return call(*arguments, **options)
+        except CugraphWsError as error:
+            raise shortened(error) from error.__cause__
+
+    def call(*arguments: Any, **options: Any) -> Any:
         if not options.keys() <= known:
             program = (arguments[0] if arguments else options.get("program")) if runs else None
             options = with_own_names(function, options, program)

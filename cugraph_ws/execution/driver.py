@@ -232,10 +232,10 @@ def _watched(
 
 def _warn_of_no_end(name: str, supersteps: int, active: int) -> None:
     """Warn of a program that has run long without a limit."""
-    count = f"{active:,} vertices are" if active != 1 else "1 vertex is"
     warn_caller(
-        f"{name} has run for {LONG:g} s without max_iter; after superstep {supersteps:,}, {count} active: if "
-        "states never settle, it runs for ever; give max_iter= or timeout=, or watch it with progress=True"
+        f"{name} has run for {LONG:g} s without max_iter; active vertices after superstep {supersteps:,}: {active:,}; if "
+        "states never settle, it runs for ever; give max_iter= or timeout=, or watch it with progress=True",
+        at_once=True,
     )
 
 

@@ -20,6 +20,7 @@ from cugraph_ws.arguments import (
     check_number,
     check_path,
     check_word,
+    choice_of,
     shown,
 )
 from cugraph_ws.backends.planner import Filter, WantedDirection, WantedLayout
@@ -107,10 +108,7 @@ class Choice:
         """Refuse anything else."""
         check_word(name, value)
         if value not in self.words:
-            *first_words, last = map(repr, self.words)
-            raise InputError(
-                f"{name}={shown(value)} is not known; choose {', '.join(first_words)} or {last}"
-            )
+            raise InputError(f"{name}={shown(value)} is not known; {choice_of(value, self.words)}")
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import difflib
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,6 +15,7 @@ from cugraph_ws.frames import conversions
 from cugraph_ws.frames.base import is_dask_frame
 from cugraph_ws.graph.methods import table_of
 from cugraph_ws.runtime.dispatch import provider
+from cugraph_ws.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,7 +23,35 @@ if TYPE_CHECKING:
 
 __all__ = ["ReadableResult"]
 
+FRAME_CLASSES = (
+    ("pandas", "DataFrame"),
+    ("polars", "DataFrame"),
+    ("cudf", "DataFrame"),
+    ("pyarrow", "Table"),
+    ("dask.dataframe", "DataFrame"),
+)
 ROWS = 5  # of a result's frame, in notebooks
+
+
+# Members of a result, by what else they are called
+OF_RESULTS = {
+    "convergence": "converged",
+    "has_converged": "converged",
+    "history": "trace",
+    "n_iter": "iterations",
+    "n_iter_": "iterations",
+    "num_iterations": "iterations",
+    "reason": "stopped",
+    "state": "frame",
+    "supersteps": "iterations",
+    "vertices": "frame",
+}
+
+
+def _frame_classes() -> list[Any]:
+    """Return the classes of frames of the libraries that are loaded."""
+    loaded = [(sys.modules.get(name), kind) for name, kind in FRAME_CLASSES]
+    return [getattr(library, kind) for library, kind in loaded if hasattr(library, kind)]
 
 
 class ReadableResult:
@@ -51,10 +82,17 @@ class ReadableResult:
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            remedy = f"its rows are a frame: result.frame.{name}"
+            if name.startswith("__"):
+                raise AttributeError(name)
+            remedy = f"; its rows are a frame: result.frame.{name}"
             if name in self.__dict__.get("arrays", {}):
-                remedy = f"its columns are items: result[{name!r}]"
-            raise AttributeError(f"a result has no {name!r}; {remedy}", name=name)
+                remedy = f"; its columns are items: result[{name!r}]"
+            elif near := difflib.get_close_matches(name, self.__dict__.get("arrays", {}), 1):
+                remedy = f"; did you mean result[{near[0]!r}]?"
+            elif not any(hasattr(library, name) for library in _frame_classes()):
+                own = [one for one in (*vars(self), *dir(type(self))) if not one.startswith("_")]
+                remedy = did_you_mean(OF_RESULTS.get(name, name), own, "result.")
+            raise AttributeError(f"a result has no {name!r}{remedy}", name=name)
 
     def __getitem__(self, column: Any) -> Any:
         """Return a column of the frame, or a frame of several."""
@@ -63,6 +101,10 @@ class ReadableResult:
         if isinstance(column, str | int) and column not in names:
             raise InputError(
                 f"the result has no column {column!r}; its columns are {listed(names)}"
+            )
+        if isinstance(column, list) and (lacking := [one for one in column if one not in names]):
+            raise InputError(
+                f"the result has no column {listed(lacking)}; its columns are {listed(names)}"
             )
         several = isinstance(column, list) and isinstance(frame, pa.Table)
         return frame.select(column) if several else frame[column]

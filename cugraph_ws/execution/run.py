@@ -136,6 +136,15 @@ def run(
         If the run would not fit in memory besides the graph; raised before it starts.
     Interrupted
         On Ctrl-C; `.result` has the state so far.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> edges = pd.DataFrame({"source": ["a", "b", "b", "c"], "destination": ["b", "c", "d", "a"]})
+    >>> result = ws.run(ws.BFS, edges, start="a")
+    >>> result.frame.distance.tolist(), result.stopped
+    ([0, 1, 2, 2], 'converged')
     """
     options = Options(
         engine=engine, max_iter=max_iter, tol=tol, predecessors=predecessors, plan=plan,

@@ -32,6 +32,7 @@ from cugraph_ws.execution.plain_errors import naming_errors
 from cugraph_ws.execution.profile import Traffic, traffic_of
 from cugraph_ws.execution.run_memory import program_memory
 from cugraph_ws.execution.stall import FIRST_COMPARED, Repetition
+from cugraph_ws.execution.unexpected_nan import warn_of_nan
 from cugraph_ws.frames.base import Below, Masked, VertexNumbers
 from cugraph_ws.graph.footprints import Sizes
 from cugraph_ws.graph.view import GraphView
@@ -738,7 +739,7 @@ def as_columns(
     predecessors : ndarray of int64, shape (n,), or None
         Vertex numbers, −1 for none.
     graph : GraphView
-        The graph, or a shard, whose vertices `state` holds; collective if a field holds vertices.
+        The graph, or a shard, whose vertices `state` holds; collective.
 
     Returns
     -------
@@ -752,6 +753,8 @@ def as_columns(
         infinity.
     """
     vertices = graph.number_of_vertices
+    if not getattr(program, "built_in", False):  # phases are asked one by one
+        warn_of_nan(program, state, graph)
     columns: dict[str, Column] = {}
     for name, declared in program.state.items():
         if not declared.visible:
@@ -763,6 +766,8 @@ def as_columns(
             columns[name] = VertexNumbers(np.where(known, values, -1), nullable=True)
         elif declared.null is None:
             columns[name] = values
+        elif math.isnan(declared.null):
+            columns[name] = Masked(values, values == values)
         elif declared.null == math.inf and (
             values.dtype.kind == "f" or values.dtype.name in infinities
         ):

@@ -11,7 +11,7 @@ from __future__ import annotations
 import difflib
 import importlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
@@ -41,6 +41,7 @@ __all__ = [
     "is_frame",
     "is_on_device",
     "join_dtypes",
+    "no_such_column",
     "on_host",
     "open_frame",
     "open_values",
@@ -379,15 +380,8 @@ class Frame:
             If there is no such column, or its values are of several kinds.
         """
         if name not in self.names:
-            texts = [have for have in self.names if isinstance(have, str)]
-            close = difflib.get_close_matches(name, texts, 1) if isinstance(name, str) else []
-            hint = f"did you mean {shown(close[0])}? " if close else ""
-            if any(isinstance(have, tuple) for have in self.names):
-                hint = "its labels have several levels: give it flat names; "
-            raise InputError(
-                f"{argument}={shown(name)}: {self.argument} has no such column; {hint}"
-                f"its columns are {listed(self.names)}"
-            )
+            index = getattr(getattr(self.native, "index", None), "names", ())
+            raise InputError(no_such_column(name, argument, self.argument, self.names, index))
         return self._read(name, argument)
 
     def _read(self, name: str, argument: str) -> Column:
@@ -404,6 +398,40 @@ class Frame:
             for name in present:
                 del self.native[name]
         self.native = None
+
+
+def no_such_column(
+    name: Any, argument: str, owner: str, names: Sequence[Any], index: Sequence[Any] = ()
+) -> str:
+    """Return the text of the error for a column that is not there.
+
+    Parameters
+    ----------
+    name : str or int
+        The column that was asked for.
+    argument : str
+        The argument that selected it.
+    owner : str
+        What has no such column: the argument of the frame, or a file.
+    names : sequence
+        The columns that are there.
+    index : sequence
+        Names of the frame's index.
+
+    Returns
+    -------
+    str
+    """
+    texts = [have for have in names if isinstance(have, str)]
+    close = difflib.get_close_matches(name, texts, 1) if isinstance(name, str) else []
+    hint = f"did you mean {shown(close[0])}? " if close else ""
+    if any(isinstance(have, tuple) for have in names):
+        hint = "its labels have several levels: give it flat names; "
+    elif not close and name in index:
+        hint = "it is the frame's index: give frame.reset_index(); "
+    elif len(names) == 2 and argument in ("source", "destination") and name == argument:
+        hint = f"did you mean source={shown(names[0])}, destination={shown(names[1])}? "
+    return f"{argument}={shown(name)}: {owner} has no such column; {hint}its columns are {listed(names)}"
 
 
 def is_frame(data: Any) -> bool:
@@ -463,7 +491,8 @@ def open_frame(
     except TypeError:
         raise InputError(_not_a_frame(data, argument)) from None
     except ValueError as error:  # two columns have the same name
-        raise InputError(f"{argument}: {error}; rename the columns") from error
+        text = " ".join(str(error).split())
+        raise InputError(f"{argument}: {text}; rename the columns") from error
     if isinstance(table, nw.LazyFrame) and not is_dask_frame(data):
         table = computed(table, argument, columns)
         data = table.to_native()
@@ -615,8 +644,18 @@ def _not_a_frame(data: Any, argument: str) -> str:
         remedy = "Graph.from_matrix(matrix) takes sparse matrices"
     elif is_stream(data):
         remedy = "pyarrow.table(data) makes one: a stream can be read only once"
-    elif isinstance(data, (Mapping, list, tuple)):
+    elif isinstance(data, Mapping) and not all(isinstance(name, str) for name in data):
+        remedy = (
+            "for a dict of neighbours, pandas.DataFrame([(a, b) for a in data for b in data[a]], "
+            "columns=['source', 'destination']) makes one"
+        )
+    elif isinstance(data, Mapping):
         remedy = "pandas.DataFrame(data), polars.DataFrame(data) or pyarrow.table(data) makes one"
+    elif isinstance(data, (list, tuple, set, frozenset, Iterator)):
+        rows = "data" if isinstance(data, (list, tuple)) else "list(data)"
+        remedy = f"pandas.DataFrame({rows}, columns=['source', 'destination']) makes one of pairs"
+        if argument != "edges":
+            remedy = f"pandas.DataFrame({{'vertex': {rows}}}) makes one of ids"
     elif hasattr(data, "compute"):
         remedy = "it is lazy: .compute() it"
     elif isinstance(data, (str, os.PathLike)):
@@ -628,7 +667,12 @@ def _not_a_frame(data: Any, argument: str) -> str:
     elif hasattr(data, "vertex_frame"):
         remedy = "it is a graph: give a frame of its rows, such as graph.edges or a result"
     else:
-        remedy = _OF_GRAPHS.get(type(data).__module__.partition(".")[0], "convert it")
+        remedy = _OF_GRAPHS.get(
+            type(data).__module__.partition(".")[0],
+            "the edges, or a graph, are the first argument, and ids follow"
+            if argument == "edges" and isinstance(data, (int, float))
+            else "convert it",
+        )
     return f"{argument}: {_KINDS} is needed, not {kind}; {remedy}"
 
 
@@ -643,10 +687,21 @@ def _read(series: nw.Series[Any], name: str, argument: str) -> Column:
     except _UNREADABLE as error:
         raise InputError(
             f"column {shown(name)} ({argument}): values of one kind are needed, and a dtype that Arrow "
-            f"knows: {error}"
+            f"knows: {error}{_remedy_of_objects(native)}"
         ) from error
     chunks = values if isinstance(values, pa.ChunkedArray) else pa.chunked_array([values])
     return Column(name, argument, _simplify(chunks), native.dtype)
+
+
+def _remedy_of_objects(native: Any) -> str:
+    """Return what to do with a column of objects that Arrow does not know."""
+    dtype = getattr(native, "dtype", None)
+    if getattr(dtype, "kind", "") == "c":
+        return "; numbers are complex: take their real part, or abs()"
+    first = next(iter(native), None)
+    if isinstance(first, (tuple, list)):
+        return "; make a column of each part, and give a list of columns, as in source=['a', 'b']"
+    return ""
 
 
 def _numbers(values: Array, name: str, argument: str) -> Column:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from cugraph_ws.arguments import shown
 from cugraph_ws.errors import InputError
 from cugraph_ws.frames.base import Column, open_values
 from cugraph_ws.runtime.arrays import any_true, array_module, as_host
@@ -47,7 +48,12 @@ def read_numbers(column: Column, *, finite: bool = False) -> Any:
         row = _first_of(values, lambda some: ~xp.isfinite(some) if finite else xp.isnan(some))
         if row is not None:
             _refuse_nan(column, values)
-            raise _unfit(column, values, row, "; finite values are needed")
+            raise _unfit(
+                column,
+                values,
+                row,
+                "; finite values are needed: drop the row, or give a large number",
+            )
         return values.astype(np.float64 if values.dtype.itemsize == 8 else np.float32, copy=False)
     if values.dtype == np.uint64:
         row = _first_of(values, lambda some: some > np.uint64(_INT64_MAX))
@@ -125,7 +131,28 @@ def _numeric(column: Column) -> Array:
     kind = column.arrow_type
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind):
         column.refuse_nulls()
-    raise InputError(f"{column} holds {kind}; numbers are needed: cast the column to float64")
+    raise InputError(f"{column} holds {kind}; numbers are needed: {_conversion(column)}")
+
+
+def _conversion(column: Column) -> str:
+    """Return the line by which a frame's column becomes numbers."""
+    kind, name = column.arrow_type, shown(column.name)
+    library = type(column.dtype).__module__.partition(".")[0]
+    if column.name == column.argument and library == "pyarrow":  # values without a frame
+        return "convert them"
+    if pa.types.is_temporal(kind):
+        lines = {
+            "polars": f"frame = frame.with_columns(polars.col({name}).to_physical())",
+            "pyarrow": f"frame = frame.set_column(frame.column_names.index({name}), {name}, "
+            f"frame[{name}].cast('int{kind.bit_width}'))",
+        }
+        line = lines.get(library, f"frame[{name}] = frame[{name}].astype('int64')")
+        return f"`{line}` makes integers of it, in its unit"
+    if pa.types.is_dictionary(kind):
+        codes = f"frame[{name}].cat.codes"
+        codes = f"polars.col({name}).to_physical()" if library == "polars" else codes
+        return f"{codes} has a number for each of its words"
+    return "cast the column to float64"
 
 
 def _first_of(values: Array, unfit: Callable[[Array], Array]) -> int | None:

@@ -135,13 +135,18 @@ def named_columns(
     Raises
     ------
     InputError
-        If no column is named, or the numbers of columns for both ends differ.
+        If no column is named, the numbers of columns for both ends differ, or both are the same.
     """
     names = labels_of(source, "source"), labels_of(destination, "destination")
     if len(names[0]) != len(names[1]):
         raise InputError(
             f"source names {len(names[0])} columns and destination {len(names[1])}; "
             f"give as many columns for both"
+        )
+    if names[0] == names[1]:
+        raise InputError(
+            f"source={shown(source)} and destination={shown(destination)} are the same, so that every edge would "
+            "lead back to where it begins; name the columns of both ends"
         )
     if weight is not None and not is_label(weight):
         raise InputError(f"weight={shown(weight)}: give the name of one column, or None")

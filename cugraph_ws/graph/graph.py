@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence, Sized
 from contextlib import suppress
 from functools import partial
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Literal, Self, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, Self, SupportsIndex, cast, get_args
 from weakref import WeakValueDictionary
 
 import numpy as np
@@ -45,6 +45,7 @@ from cugraph_ws.graph.edges import (
     Duplicates,
     Loops,
     check_duplicates,
+    labels_of,
     named_columns,
     read_edges,
     weight_column,
@@ -67,7 +68,14 @@ if TYPE_CHECKING:
     from cugraph_ws.backends.cuda.arcs import DeviceArcs
     from cugraph_ws.backends.cuda.graph import DeviceGraph
 
-__all__ = ["Adjacency", "Duplicates", "Graph", "as_graph", "check_as_built"]
+__all__ = [
+    "Adjacency",
+    "Duplicates",
+    "Graph",
+    "as_graph",
+    "check_as_built",
+    "check_ends_as_built",
+]
 
 LOG = logging.getLogger("cugraph_ws")
 
@@ -212,6 +220,19 @@ class Graph(GraphView[FrameT], GraphMethods[FrameT]):
                 raise InputError(f"Graph takes no {name}={meant}")
             return super().__new__(cls)
         return cast(Self, provider("graphs of dask").ClusterGraph(edges, *arguments, **options))
+
+    def __copy__(self) -> Self:
+        """Return another graph over the same arrays; the library's own graphs without weights are such."""
+        copied = object.__new__(type(self))
+        copied.__dict__.update(self.__dict__)
+        return copied
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
+        """Refuse to be pickled."""
+        raise InputError(
+            "a graph is not pickled; pickle graph.edges, a frame, and build the graph of it where it is "
+            "needed; threads of one process can share a graph"
+        )
 
     def __init__(
         self,
@@ -753,6 +774,7 @@ def as_graph(
     if not isinstance(graph, GraphView):
         return Graph(graph, source, destination, weight, directed, attributes=attributes)
     check_as_built(graph, weight, directed)
+    check_ends_as_built(source, destination, graph._source_names, graph._destination_names)
     unweighted = weighted and weight is None and graph.weight is not None
     return graph.without_weight() if unweighted else graph
 
@@ -783,4 +805,32 @@ def check_as_built(graph: Any, weight: str | None, directed: bool) -> None:
     if graph.directed and not directed:
         raise InputError(
             "directed=False: the graph was built directed; give directed=False to Graph(...)"
+        )
+
+
+def check_ends_as_built(
+    source: Columns, destination: Columns, sources: list[str], destinations: list[str]
+) -> None:
+    """Refuse columns of edges' ends that are not those which a graph was built with.
+
+    Parameters
+    ----------
+    source, destination : str or sequence of str
+        The caller's; "source" and "destination" stand for those of the graph.
+    sources, destinations : list of str
+        Those of the graph.
+
+    Raises
+    ------
+    InputError
+    """
+    for argument, given, built in (
+        ("source", source, sources),
+        ("destination", destination, destinations),
+    ):
+        if given == argument or labels_of(given, argument) == built:
+            continue
+        raise InputError(
+            f"{argument}={shown(given)}: the graph was built with {argument}="
+            f"{shown(built[0] if len(built) == 1 else built)}; leave it out"
         )

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from cugraph_ws.arguments import shown
 from cugraph_ws.errors import InputError
-from cugraph_ws.frames.base import open_values
+from cugraph_ws.frames.base import is_frame, open_values
 from cugraph_ws.graph.adjacency import Adjacency
 from cugraph_ws.graph.home import to_owners, to_ranges
 from cugraph_ws.runtime.arrays import as_host, count_true, module_of
@@ -69,6 +69,11 @@ def kept_arcs(graph: GraphView[Any], edges: EdgeMask) -> tuple[Array, int]:
     InputError
         If the mask has another type or length, or nulls.
     """
+    if is_frame(edges):
+        raise InputError(
+            f"edges={shown(edges)} is a frame; give a column of bool, or a function of the columns: "
+            'lambda edges: edges["weight"] < 2'
+        )
     if isinstance(edges, str):
         raise InputError(
             f"edges={shown(edges)} is text; give a function of the columns: "

@@ -438,6 +438,7 @@ class Vertices:
                 f"{argument}: a frame of vertices and values, a dict, a number or the name of a "
                 f"vertex attribute is needed, not {type(data).__name__}"
                 + ("; its to_dict() is one, if its index has the ids" * hasattr(data, "to_dict"))
+                + ("; a dict is {vertex: value}" * isinstance(data, (list, tuple)))
             )
         frame = open_frame(data, argument, on_device=self.on_device)
         ids = id_columns(frame, self.sources)
@@ -486,8 +487,8 @@ class Vertices:
         """Raise InputError for ids that are not vertices."""
         more = f", and {count - 1} more" if count > 1 else ""
         raise InputError(
-            f"{argument}: {shown} is not a vertex of the graph{more}; give vertices without edges "
-            f"to Graph(vertices=...)"
+            f"{argument}: {shown} is not a vertex of the graph{more}; give an id of the edges, or list vertices "
+            f"without edges in Graph(vertices=...)"
         )
 
     def _distinct(self, rows: Any, argument: str) -> Any:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.arguments import shown
-from cugraph_ws.errors import InputError
+from cugraph_ws.errors import FileError, InputError
 from cugraph_ws.execution import trace
 from cugraph_ws.runtime.extras import import_optional, install_command
 
@@ -78,12 +78,19 @@ def save(axes: Any, file: str | Path | None) -> None:
     ------
     InputError
         If the suffix is another.
+    FileError
+        If the file cannot be written.
     """
     if file is None:
         return
     if Path(file).suffix.lower() not in SUFFIXES:
         raise InputError(f"file is {shown(str(file))}: end it in one of {', '.join(SUFFIXES)}")
-    axes.figure.savefig(file, dpi=150, bbox_inches="tight")
+    try:
+        axes.figure.savefig(file, dpi=150, bbox_inches="tight")
+    except OSError as error:
+        raise FileError(
+            f"file={shown(str(file))} cannot be written ({error.strerror}); give a file in a writable folder"
+        ) from error
 
 
 def write_labels(

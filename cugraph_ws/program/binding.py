@@ -636,10 +636,13 @@ def edge_columns(
         elif declared.default is not None:
             column = None
         else:
+            have = [known for known in graph.edge_attributes if isinstance(known, str)]
+            near = difflib.get_close_matches(name, have, 1)
+            hint = f"did you mean {near[0]!r}? Otherwise " if near else ""
             raise InputError(
                 f"{program.name} reads the edge attribute {name!r}, which the graph lacks (it has: "
                 f"{listed(graph.edge_attributes)}); "
-                f"build it with weight={name!r} or attributes=[{name!r}]"
+                f"{hint}build it with weight={name!r} or attributes=[{name!r}], a column of its frame"
             )
         columns.append(column)
         missing.append(declared.default if column is None else None)
@@ -697,7 +700,7 @@ def check_edge_values(
             raise InputError(
                 f"column {column!r} has the value {least[0]} on the edge "
                 f"{graph.describe_edge(least[1])}; {program.name} needs {declared.least:g} or more: drop "
-                "or shift such edges"
+                "such edges"
             )
         if name in like:
             kind = like[name]

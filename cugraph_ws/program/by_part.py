@@ -163,8 +163,8 @@ def by_part(name: str, folds: Sequence[Any]) -> ByPart:
     """
     if len(folds) < 2:
         raise ProgramError(
-            f"{name}.combine has {len(folds)} folds; give one for each part of a message, or one alone without "
-            "parentheses"
+            f"{name}.combine has {len(folds)} {'fold' if len(folds) == 1 else 'folds'}; give one for each part of "
+            "a message, or one alone without parentheses"
         )
     parts: list[Fold] = []
     for place, fold in enumerate(folds):

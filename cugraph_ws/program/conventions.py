@@ -6,12 +6,13 @@ column too; by default it is the column named "weight", if there is one and some
 
 from __future__ import annotations
 
+import difflib
 import functools
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar, cast
 
-from cugraph_ws.arguments import shown
+from cugraph_ws.arguments import listed, shown
 from cugraph_ws.errors import InputError
 from cugraph_ws.graph.edges import AUTO, WEIGHT, column_names, is_auto, weight_column
 from cugraph_ws.graph.view import GraphView
@@ -116,7 +117,35 @@ def columns_read(program: Any, frame: Any, weight: Any, *ids: Any) -> tuple[Any,
         weight = weight_column(frame, weight, *ids) if needed else None
     elif weight is None:
         columns = [name for name in columns if name != WEIGHT or declared[name].default is None]
+    if weight is None or len(declared) > 1:
+        _refuse_lacking(program.name, declared, frame_columns, ids)
     return weight, tuple(name for name in columns if name != weight)
+
+
+def _refuse_lacking(
+    name: str, declared: Mapping[str, Any], columns: Sequence[Any], ids: tuple[Any, ...]
+) -> None:
+    """Refuse a frame that lacks a column which a program reads by name.
+
+    Raises
+    ------
+    InputError
+        It names the columns of the frame.
+    """
+    for attribute, edge in declared.items():
+        if attribute in columns or edge.default is not None:
+            continue
+        ends = [end for one in ids for end in (one if isinstance(one, (list, tuple)) else [one])]
+        others = [column for column in columns if column not in ends]
+        texts = [column for column in others if isinstance(column, str)]
+        near = difflib.get_close_matches(attribute, texts, 1)
+        hint = f"did you mean {near[0]!r}? " if near else ""
+        raise InputError(
+            f"{name} reads the edge attribute {attribute!r}, and the frame of edges has no such column; {hint}its "
+            f"columns besides the ids are {listed(others)}: name the attribute as its column is named"
+            + f", or give weight={(near or others)[0]!r}"
+            * (len(declared) == 1 and bool(others))
+        )
 
 
 def takes_source_for_start(function: Function) -> Function:

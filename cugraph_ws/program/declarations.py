@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -82,8 +82,20 @@ VECTORS_OF = ("ws.float32", "ws.float64", "ws.int32", "ws.int64")
 MOST_ELEMENTS = 256
 
 
+class WithoutParentheses:
+    """A declaration that is no function; calling it says so."""
+
+    def __call__(self, *arguments: Any, **named: Any) -> NoReturn:
+        """Refuse the call."""
+        text = repr(self) if isinstance(self, ScalarType) else "the declaration"
+        raise ProgramError(
+            f"{text} is no function; write it without parentheses, as in `x: ws.float64`, `degree: ws.out_degree` "
+            "or `seeds: ws.vertex_set`"
+        )
+
+
 @dataclass(frozen=True)
-class ScalarType:
+class ScalarType(WithoutParentheses):
     """The type of one number, as stored in an array.
 
     Attributes
@@ -193,7 +205,7 @@ class EdgeState:
 
 
 @dataclass(frozen=True)
-class Constant:
+class Constant(WithoutParentheses):
     """A constant of each vertex, computed from the graph: a degree or a sum of weights.
 
     In edge programs also the number of distinct neighbours.  `run()` accepts other values under
@@ -214,7 +226,7 @@ class VertexValue:
 
 
 @dataclass(frozen=True)
-class Distribution:
+class Distribution(WithoutParentheses):
     """A distribution over the vertices, given to `run()` and scaled to the sum 1.
 
     If not given, it is the distribution that was declared before with the name `default`, or else
@@ -225,7 +237,7 @@ class Distribution:
 
 
 @dataclass(frozen=True)
-class VertexSet:
+class VertexSet(WithoutParentheses):
     """A set of vertices, given to `run()`; the program sees True for the vertices in it.
 
     `run()` also takes it under the name `alias`.
@@ -244,7 +256,7 @@ class Parameter:
 
 
 @dataclass(frozen=True)
-class VertexParameter:
+class VertexParameter(WithoutParentheses):
     """One vertex, given to `run()` by its id; the program sees its number."""
 
 
@@ -256,7 +268,7 @@ class Seed:
 
 
 @dataclass(frozen=True)
-class VertexNumber:
+class VertexNumber(WithoutParentheses):
     """A constant of each vertex: its number, from 0, which draws of random numbers read too; or its id, an integer."""
 
     is_id: bool = False

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import inspect
 import math
 from collections.abc import Callable, Mapping
@@ -42,6 +41,8 @@ from cugraph_ws.program.randomness import SEED
 from cugraph_ws.program.source import class_names
 from cugraph_ws.program.vector_program import VectorProgram, vectors_among
 from cugraph_ws.program.vertex_program import BUILT_IN_PARAMETERS, FUNCTIONS, Norm, VertexProgram
+from cugraph_ws.program.wrong_declarations import name_of, of_annotation, of_combine
+from cugraph_ws.runtime.tracebacks import short_errors
 
 __all__ = [
     "CLASS_SETTINGS",
@@ -151,21 +152,12 @@ def any_message(first: Any, second: Any) -> Any:
     return first
 
 
-OTHER_TYPES: dict[type, str] = {
-    bool: "ws.boolean", int: "ws.int64", float: "ws.float64", np.bool_: "ws.boolean",
-    np.int32: "ws.int32", np.int64: "ws.int64", np.float32: "ws.float32", np.float64: "ws.float64",
-}  # fmt: skip
 # Declarations of vertex constants
 CONSTANTS = Constant, VertexNumber, VertexValue, Distribution, VertexSet, Jump
-OF_ARRAYS = (  # NumPy's functions, and what is meant
-    ((np.sum, np.add), "sum"),
-    ((np.min, np.minimum), "min"),
-    ((np.max, np.maximum), "max"),
-    ((np.any, np.logical_or), "any"),
-)
 COMBINES: dict[Any, str] = {sum: "sum", min: "min", max: "max", any: "any", any_message: "any"}
 
 
+@short_errors
 def vertex_program(cls: type | None = None) -> VertexProgram:
     """Make a vertex program from a class that declares state and plain functions.
 
@@ -354,6 +346,8 @@ def declarations_of(cls: type) -> dict[str, Declaration]:
     """
     try:
         annotations = inspect.get_annotations(cls, eval_str=True)
+    except ProgramError:  # of a declaration that is called
+        raise
     except Exception:  # a name local to the function that defines the class
         annotations = _evaluate_locally(cls)
     assigned = {name: value for name, value in cls.__dict__.items() if is_declaration(value)}
@@ -372,14 +366,8 @@ def declarations_of(cls: type) -> dict[str, Declaration]:
         elif isinstance(value, Declaration):
             declared[name] = value
         else:
-            remedy = (
-                "with one of ws.float32, ws.float64, ws.int32, ws.int64, ws.boolean, ws.vertex_id, "
-                "ws.edge(…), ws.vertex_value(…), ws.parameter(…), ws.vertex_parameter"
-            )
-            if isinstance(value, type) and value in OTHER_TYPES:
-                remedy = f"as {OTHER_TYPES[value]}"
             raise ProgramError(
-                f"{cls.__name__}.{name} is annotated with {value!r}; declare it {remedy}"
+                f"{cls.__name__}.{name} is annotated with {name_of(value)}; declare it {of_annotation(name, value)}"
             )
         if name in BUILT_IN_PARAMETERS or name.startswith("_"):
             raise ProgramError(f"{cls.__name__}.{name}: that name is taken; choose another")
@@ -435,6 +423,8 @@ def _evaluate_locally(cls: type) -> dict[str, Any]:
             return inspect.get_annotations(
                 cls, eval_str=True, locals={**frame.f_globals, **frame.f_locals}
             )
+        except ProgramError:
+            raise
         except Exception:  # not a name of this caller: try the next one
             frame = frame.f_back
     raise ProgramError(
@@ -555,13 +545,12 @@ def recognised_combine(
             return label, None
     if isinstance(combine, str) and combine in COMBINES.values():
         raise ProgramError(f"{name}.combine is text; write combine = {combine}, without quotes")
-    if not callable(combine) or combine in vars(builtins).values():
+    if not callable(combine) and not isinstance(combine, str):
         raise ProgramError(
             f"{name}.combine is {combine!r}; set it to sum, min, max, any, or define combine(a, b)"
         )
-    for functions_of_arrays, label in OF_ARRAYS:
-        if any(combine is known for known in functions_of_arrays):
-            raise ProgramError(f"{name}.combine is a function of arrays; write combine = {label}")
+    if wrong := of_combine(combine):
+        raise ProgramError(f"{name}.combine {wrong}")
     if "identity" not in settings:
         raise ProgramError(
             f"{name}.combine is a function and needs `identity`, the message that leaves others unchanged, "
@@ -601,7 +590,10 @@ def _check_settings(program: VertexProgram, predecessors: int) -> None:
         )
     norm = program.residual
     if norm is not None and not isinstance(norm, Norm):
-        raise ProgramError(f"{program.name}.residual is {norm!r}; use ws.l1_norm or ws.max_norm")
+        raise ProgramError(
+            f"{program.name}.residual is {name_of(norm)}; use ws.l1_norm or ws.max_norm, called with the field: "
+            f"residual = ws.l1_norm({next(iter(program.state))!r})"
+        )
     if norm is not None and norm.field not in program.state:
         raise ProgramError(
             f"{program.name}.residual is over `{norm.field}`, which is not a state field; fields: "

@@ -43,6 +43,7 @@ from cugraph_ws.program.help import help_of
 from cugraph_ws.program.snapshot import Memory, Snapshot
 from cugraph_ws.program.source import FunctionSource, read_function
 from cugraph_ws.program.vertex_program import check_arguments
+from cugraph_ws.runtime.tracebacks import short_errors
 
 __all__ = ["FUNCTIONS", "EdgeProgram", "edge_program"]
 
@@ -160,6 +161,7 @@ class EdgeProgram(Snapshot):
         return f"<edge program {self.name}: {', '.join(self.state)}>"
 
 
+@short_errors
 def edge_program(cls: type | None = None) -> EdgeProgram:
     """Make an edge program from a class that declares values and plain functions.
 

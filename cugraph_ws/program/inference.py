@@ -614,6 +614,11 @@ def compile_error(
     of = program.name
     if name is not None:
         of = f"{of}.{name} ({program.sources[name].location})"
-    return CompileError(
-        f"{of} cannot be compiled: {reason.strip()}{where}; engine='python' runs it uncompiled"
-    )
+    if name is not None and "(" in reason and reason.startswith("Can't unify return type"):
+        return CompileError(
+            f"{of}: returns a number on one path and a tuple on another; return the same number of numbers on all"
+        )
+    remedy = "engine='python' runs it uncompiled"
+    if name is not None and ":=" in program.sources[name].text:
+        remedy = "assign on a line of its own instead of with :="
+    return CompileError(f"{of} cannot be compiled: {reason.strip()}{where}; {remedy}")

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, NoReturn, Self
 
+from cugraph_ws.errors import ProgramError
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.program.source import FunctionSource
 
@@ -87,6 +88,13 @@ class Snapshot(ABC):
         """Say how a program is run: it is not called."""
         raise TypeError(
             f"{self.name} is a program, not a function: ws.run({self.name}, graph) runs it"
+        )
+
+    def __mro_entries__(self, bases: tuple[object, ...]) -> NoReturn:
+        """Say that a program is no class to inherit from."""
+        raise ProgramError(
+            f"{self.name} is a program, and no class inherits from it; write a class of its own, whose functions may "
+            "call the same helpers, or combine programs by ws.phases"
         )
 
     @property

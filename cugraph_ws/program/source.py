@@ -21,6 +21,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from cugraph_ws.arguments import shown
 from cugraph_ws.errors import ProgramError
 from cugraph_ws.program.declarations import no_message
 from cugraph_ws.program.randomness import (
@@ -30,6 +31,15 @@ from cugraph_ws.program.randomness import (
     misuse,
     with_draws,
     ws_edge_seed,
+)
+from cugraph_ws.program.remedies import (
+    NO_STATEMENTS,
+    of_builtin,
+    of_field,
+    of_method,
+    of_name,
+    of_other_module,
+    of_outer_value,
 )
 from cugraph_ws.program.tables import CELL, Table, entry_of, table_of
 from cugraph_ws.runtime.parsing import parse
@@ -58,34 +68,6 @@ DECLARED_BY = {"edge": "ws.edge", "p": "ws.parameter"}  # by parameter of a func
 
 class _Missing:
     """Represents a name that has no value."""
-
-
-SIDE_EFFECTS: dict[type[ast.AST], str] = {
-    ast.Global: "declares a global",
-    ast.Nonlocal: "declares a nonlocal",
-    ast.Delete: "deletes something",
-    ast.Import: "imports",
-    ast.ImportFrom: "imports",
-    ast.With: "enters a context",
-    ast.Try: "catches exceptions",
-    ast.Raise: "raises",
-    ast.Yield: "yields",
-    ast.YieldFrom: "yields",
-    ast.Await: "awaits",
-    ast.Lambda: "makes a function",
-    ast.ListComp: "makes a list",
-    ast.DictComp: "makes a dict",
-    ast.SetComp: "makes a set",
-    ast.GeneratorExp: "makes a generator",
-    ast.List: "makes a list",
-    ast.Dict: "makes a dict",
-    ast.Set: "makes a set",
-    ast.JoinedStr: "makes a string",
-    ast.Starred: "unpacks with *",
-    ast.ClassDef: "defines a class",
-    ast.Match: "matches patterns",
-    ast.Assert: "asserts",
-}
 
 
 @dataclass
@@ -197,7 +179,8 @@ def read_function(
     ProgramError
         If the source cannot be found, or does something that cannot be compiled, or not repeated.
     """
-    node, first_line, filename = _parse(function, owner, is_helper=bool(callers))
+    role = name.removeprefix("user_")
+    node, first_line, filename = _parse(function, owner, role, is_helper=bool(callers))
     reader = _Reader(function, owner, filename, first_line, name)
     if drawing is not None:
         wrong = misuse(node, drawing[0])
@@ -228,9 +211,9 @@ def read_function(
 
 
 def _parse(
-    function: Callable[..., Any], owner: str, *, is_helper: bool = False
+    function: Callable[..., Any], owner: str, role: str = "function", *, is_helper: bool = False
 ) -> tuple[ast.FunctionDef, int, str]:
-    name = getattr(function, "__name__", str(function))
+    name = getattr(function, "__name__", role)
     if hasattr(function, "__wrapped__"):
         raise ProgramError(
             f"{owner}.{name} is decorated, but only the inner function could be compiled; remove the "
@@ -238,7 +221,8 @@ def _parse(
         )
     if not isinstance(function, types.FunctionType):
         raise ProgramError(
-            f"{owner}.{name} is a {type(function).__name__}; write it as a plain function"
+            f"{owner}.{role} is {shown(function)}, a {type(function).__name__}; write it as a plain function: "
+            f"def {role}(…)"
         )
     try:
         lines, first_line = _lines(function)
@@ -268,7 +252,7 @@ def _parse(
         )
     if not isinstance(node, ast.FunctionDef):
         raise ProgramError(
-            f"{owner}.{name} ({filename}:{first_line}): write it as a def, not as a lambda"
+            f"{owner}.{role} ({filename}:{first_line}): write it as a def, not as a lambda"
         )
     ast.increment_lineno(node, first_line - 2)
     return node, first_line, filename
@@ -430,10 +414,8 @@ class _Reader:
                 continue
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 self.fail(node, "defines a function inside; define it beside the program")
-            if type(node) in SIDE_EFFECTS:
-                self.fail(
-                    node, f"{SIDE_EFFECTS[type(node)]}; only arithmetic on its arguments is allowed"
-                )
+            if type(node) in NO_STATEMENTS:
+                self.fail(node, NO_STATEMENTS[type(node)])
             if isinstance(node, (ast.Attribute, ast.Subscript)) and not isinstance(
                 node.ctx, ast.Load
             ):
@@ -610,7 +592,7 @@ class _Reader:
                             f"draws `{ast.unparse(node)}`, which only {', '.join(DRAWING)} of a vertex program "
                             "can; draw there, and keep the number in the state or pass it on",
                         )
-                    reader.fail(node, f"calls the method `{ast.unparse(called)}`; use a function")
+                    reader.fail(node, of_method(called, reader.outer))
                 if isinstance(called, ast.Name) and called.id not in local:
                     reader.positional(node, called)
                 return self.generic_visit(node)
@@ -703,11 +685,7 @@ class _Reader:
             constant = self.unsent(node) if value is no_message else _literal(value)
             if constant is None:
                 self.refuse_table(node)
-                self.fail(
-                    node,
-                    f"uses `{ast.unparse(node)}`; of other modules and classes only numbers and tables of numbers "
-                    "are allowed",
-                )
+                self.fail(node, of_other_module(ast.unparse(node)))
             return constant
         if not hasattr(module, node.attr):
             self.fail(node, f"`{ast.unparse(node)}`: {MODULES[module]} has no `{node.attr}`")
@@ -723,12 +701,8 @@ class _Reader:
             if node.id in BUILTINS:
                 return node
             if hasattr(builtins, node.id):
-                self.fail(
-                    node,
-                    f"uses `{node.id}`; of Python's builtins only {', '.join(sorted(BUILTINS))} "
-                    "are allowed",
-                )
-            self.fail(node, f"`{node.id}` is not defined")
+                self.fail(node, of_builtin(node.id, BUILTINS))
+            self.fail(node, of_name(node.id, [*self.outer, *self.function.__code__.co_varnames]))
         value = self.outer[node.id]
         self.capture(node.id, value)
         constant = self.unsent(node) if value is no_message else _literal(value)
@@ -774,7 +748,7 @@ class _Reader:
         self.fail(
             node,
             f"`{name}` is a {type(value).__name__}; only numbers, tables of numbers, functions and the modules "
-            "math and NumPy can be used",
+            f"math and NumPy can be used{of_outer_value(value)}",
         )
 
     def refuse_table(self, node: ast.expr) -> None:
@@ -821,7 +795,7 @@ def _remedy(parameter: str, name: str, permitted: Mapping[str, Collection[str]])
         return f"; did you mean `{holders[0]}.{name}`?"
     if parameter in DECLARED_BY:
         return f"; declare `{name} = {DECLARED_BY[parameter]}(ws.float64)`"
-    return f"; declare `{name}: ws.{name}`" if name in OF_GRAPHS else ""
+    return of_field(name) if name not in OF_GRAPHS else f"; declare `{name}: ws.{name}`"
 
 
 def _literal(value: Any) -> ast.expr | None:

@@ -23,6 +23,7 @@ from cugraph_ws.program.inference import Inference
 from cugraph_ws.program.infinity import INFINITY, STORED, plain_functions
 from cugraph_ws.program.lists import Messages
 from cugraph_ws.program.randomness import DRAWING, NUMBER
+from cugraph_ws.program.remedies import of_exception, of_returned
 from cugraph_ws.program.source import plain_function
 from cugraph_ws.program.vertex_program import VertexProgram
 
@@ -119,11 +120,11 @@ class Trial:
         remedy = ""
         if isinstance(error, AttributeError) and isinstance(error.obj, np.generic):
             remedy = "; it is a number, which has no fields"
-        elif str(error).endswith("object is not iterable"):
-            remedy = "; it is one number: messages are combined before, by `combine`"
+        else:
+            remedy = of_exception(error, str(error))
         return ProgramError(
             f"{self.program.name}.{name}, line {last.lineno} of {last.filename}: "
-            f"{type(error).__name__}: {error}{remedy}"
+            f"{type(error).__name__}: {str(error).rstrip('.')}{remedy}"
         )
 
     def fail(self, name: str, what: str) -> ProgramError:
@@ -141,7 +142,7 @@ class Trial:
             raise self.fail(name, f"returns {result!r}; return a tuple of {expected} numbers")
         for part in parts:
             if not isinstance(part, (bool, int, float, np.number, np.bool_)):
-                raise self.fail(name, f"returns {part!r}, a {type(part).__name__}; return a number")
+                raise self.fail(name, of_returned(part))
         return parts
 
     def as_state(self, name: str, result: Any) -> tuple[Any, ...]:

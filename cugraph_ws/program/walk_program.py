@@ -25,6 +25,7 @@ from cugraph_ws.program.declarations import (
 from cugraph_ws.program.help import help_of
 from cugraph_ws.program.snapshot import Memory, Snapshot
 from cugraph_ws.program.source import FunctionSource, read_function
+from cugraph_ws.runtime.tracebacks import short_errors
 
 __all__ = ["CALL", "GIVEN", "NEXT", "WalkProgram", "by_weight", "walk"]
 
@@ -91,6 +92,7 @@ class WalkProgram(Snapshot):
         return f"<walk {self.name}>"
 
 
+@short_errors
 def walk(function: Callable[..., Any]) -> WalkProgram:
     """Make a walk from a function that chooses the next edge of a walker.
 

@@ -1187,3 +1187,32 @@ import cugraph_ws, cugraph_ws.dask.graph
 assert repr(dask.config.config) == before
 """
     subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
+
+
+@ws.vertex_program
+class Mean:
+    """The mean of the messages, which is 0/0 where there are none."""
+
+    x: ws.float64
+    combine = sum
+    max_iter = 1
+
+    def init(vertex):
+        return 1.0
+
+    def compute(src):
+        return (src.x, 1.0)
+
+    def apply(gathered):
+        total, count = gathered
+        return total / count
+
+
+def test_warnings_of_a_run_reach_the_client(pair):
+    frame = pd.DataFrame({"source": ["c", "d", "a"], "destination": ["a", "b", "b"]})
+    edges = dd.from_pandas(frame, npartitions=2)
+    with pytest.warns(
+        ws.GraphWarning, match="`x` is NaN at 2 vertices, such as vertex 'c'"
+    ) as caught:
+        ws.run(Mean, edges)
+    assert [warning.filename for warning in caught] == [__file__]

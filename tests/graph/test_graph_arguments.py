@@ -147,4 +147,4 @@ def test_labels_of_several_levels():
     with pytest.raises(InputError, match=r"\('a', 'x'\) is a label of several levels; give"):
         ws.Graph(frame, [("a", "x")], [("a", "y")])
     with pytest.raises(InputError, match="its labels have several levels: give it flat names"):
-        ws.Graph(frame, "a", "a")
+        ws.Graph(frame, "a", "b")

@@ -6,6 +6,7 @@ import copy
 import inspect
 import pickle
 import pydoc
+import re
 import sys
 from types import ModuleType
 from typing import Any
@@ -167,9 +168,10 @@ def test_completion_lists_what_is_public(graph: Any) -> None:
 
 def test_names_of_other_libraries_lead_to_ours(graph: Any) -> None:
     for name, meant in OURS.items():
-        assert hasattr(ws, meant), (name, meant)
         assert not hasattr(ws, name), name
-        with pytest.raises(AttributeError, match=rf"did you mean ws\.{meant}"):
+        words = " or ".join(f"ws.{word}" for word in meant.split(" or "))
+        assert all(hasattr(ws, word) for word in meant.split(" or ")), (name, meant)
+        with pytest.raises(AttributeError, match=re.escape(f"did you mean {words}?")):
             getattr(ws, name)
     for name, meant in OF_GRAPHS.items():
         assert meant in dir(graph), (name, meant)
@@ -198,7 +200,7 @@ def test_the_signature_of_a_graph_is_real() -> None:
 def test_a_graph_is_copied_as_before(graph: Any) -> None:
     twin = copy.copy(graph)
     assert len(twin) == len(graph)
-    with pytest.raises((TypeError, AttributeError)):
+    with pytest.raises(ws.InputError, match=r"pickle graph\.edges"):
         pickle.dumps(graph)  # it holds a lock
 
 

@@ -447,7 +447,10 @@ class TestTheTrial:
     def test_a_message_that_is_none(self, path):
         message = self.refused(path, compute=returns_nothing)
         line = returns_nothing.__code__.co_firstlineno
-        assert f"Program.compute ({__file__}:{line}): returns None, a NoneType; ret" in message
+        assert (
+            f"Program.compute ({__file__}:{line}): returns None on some path; return a number"
+            in message
+        )
 
     def test_an_exception_names_its_line(self, path):
         message = self.refused(path, compute=reads_what_is_not_there)
