@@ -61,6 +61,7 @@ class GpuLinks:
 
         self._stream = get_current_stream
         self._event = Event(disable_timing=True)
+        self._ranks = comm.rank, comm.size
         self._lead = lead
         self.check: Callable[[], None] = comm.check if lead is None else (lambda: lead.check())  # noqa: PLW0108 - each run sets another
         self.alive = True
@@ -93,9 +94,10 @@ class GpuLinks:
         """Queue an all-gather of an array; see `Links.gather`."""
         raise NotImplementedError
 
-    def carrier_to(self, rank: int) -> str:
-        """Return what carries arrays to another rank: "peer", "host memory", "NCCL" or "network"."""
-        return self.carrier
+    def carriers(self) -> list[str]:
+        """Return what carries arrays to each rank; see `Links.carriers`."""
+        own_rank, size = self._ranks
+        return ["" if rank == own_rank else self.carrier for rank in range(size)]
 
     def _made(self, make: Callable[[], Any]) -> Any:
         """Return the result of `make`, called in a thread, since it may hang if a rank is lost."""

@@ -87,9 +87,14 @@ class PairedLinks(GpuLinks):
     def byte(self, seconds: float) -> None:
         self._byte = max(seconds, BY_NETWORK)
 
-    def carrier_to(self, rank: int) -> str:
-        """Return what carries arrays to another rank."""
-        return self._parts[self._hosts[rank] != self._hosts[self._rank]].carrier
+    def carriers(self) -> list[str]:
+        """Return what carries arrays to each rank."""
+        here, between = (part.carriers() for part in self._parts)
+        own_host = self._hosts[self._rank]
+        return [
+            here[rank] if host == own_host else between[rank]
+            for rank, host in enumerate(self._hosts)
+        ]
 
     def post(self, outgoing: Sequence[Sequence[Any]], incoming: Sequence[Sequence[Any]]) -> None:
         """Queue sending arrays and receiving into others; returns after those of other hosts have come, if they are staged."""

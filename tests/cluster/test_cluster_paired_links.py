@@ -16,7 +16,7 @@ from shapes import build, edge_frame, random_edges
 from test_cuda_frontier import SETTINGS, tuned
 from test_device_exchange import EXCHANGES, GRAPH, PROGRAMS, WHOLE
 from thread_ranks import on_ranks, over_links, share, with_ordered_ghosts
-from zoo_vectors import K, Smoothed
+from zoo_vectors import MinHash
 
 import cugraph_ws as ws
 from cugraph_ws.accelerators.hub import links as hub_links
@@ -96,14 +96,7 @@ def test_frontiers_and_predecessors(case: Any) -> None:
 
 def test_vectors(small_classes: None) -> None:
     with build(GRAPH) as graph, emulated():
-        features = np.random.default_rng(6).random((graph.number_of_vertices, K))
-
-        def run(shard: Any) -> Any:
-            first = shard.owners.cuts[shard.comm.rank]
-            own_features = features[first : first + shard.owned]
-            return ws.run(Smoothed, shard, engine="cuda", features=own_features, max_iter=3)
-
-        assert_the_same(run, graph, TWO_AND_TWO)
+        assert_the_same(lambda shard: ws.run(MinHash, shard, engine="cuda"), graph, TWO_AND_TWO)
 
 
 def test_builds_and_loops_of_their_own() -> None:
@@ -170,7 +163,7 @@ def test_each_pair_by_its_own_way(monkeypatch: pytest.MonkeyPatch) -> None:
         assert links.alive
         sent = sorted({peer for peer, _ in links._heartbeat.sent})
         largest = max(nbytes for _, nbytes in links._heartbeat.sent)
-        ways = [links.carrier_to(peer) for peer in peers]
+        ways = links.carriers()
         comm.allgather(None)
         links.close()
         return sent, largest, ways
@@ -181,7 +174,8 @@ def test_each_pair_by_its_own_way(monkeypatch: pytest.MonkeyPatch) -> None:
     assert {largest for _, largest, _ in found} == {64}
     here, there = "host memory", "network"
     assert [ways for *_, ways in found] == [
-        [here, there, there], [here, there, there], [there, there, here], [there, there, here],
+        ["", here, there, there], [here, "", there, there], [there, there, "", here],
+        [there, there, here, ""],
     ]  # fmt: skip
 
 
@@ -219,13 +213,13 @@ def test_between_hosts_by_nccl_if_each_rank_has_a_gpu(monkeypatch: pytest.Monkey
         links = PairedLinks(comm, addresses, (0, 0, 2), hub_links.HubLinks, by_nccl=True)  # type: ignore[arg-type]
         arrays = [[np.zeros(3)] if peer != comm.rank else [] for peer in range(3)]
         links.post(arrays, [[np.ones(3) for _ in some] for some in arrays])
-        ways = [links.carrier_to(peer) for peer in range(3) if peer != comm.rank]
+        ways = links.carriers()
         links.close()
         return ways
 
     with emulated(), pretended(3):
         found = on_ranks(3, work)
-    assert found == [["host memory", "NCCL"], ["host memory", "NCCL"], ["NCCL", "NCCL"]]
+    assert found == [["", "host memory", "NCCL"], ["host memory", "", "NCCL"], ["NCCL", "NCCL", ""]]
     assert posted[0] == [[0, 0, 1], [0, 0, 1], "aborted", "aborted"]
     assert posted[2] == [[1, 1, 0], [1, 1, 0], "aborted", "aborted"]
 
