@@ -31,6 +31,8 @@ def equip(refuses: bool = False, uuid: str = "") -> None:
 
     Workers of one host with the same `uuid` share it.
     """
+    import dask.dataframe  # noqa: F401 - before CuPy has a stand-in, which Dask's arrays would take for it
+
     from cugraph_ws.accelerators.hub import links as hub_links
     from cugraph_ws.dask import links
     from cugraph_ws.errors import EngineError

@@ -19,7 +19,6 @@ from zoo_vectors import MinHash
 
 import cugraph_ws as ws
 from cugraph_ws.accelerators.hub.segment import FOLDER, PREFIX
-from cugraph_ws.dask import rank_probe
 
 pytestmark = pytest.mark.xdist_group("cluster")
 
