@@ -1,12 +1,13 @@
 """PageRank on unlike workers of one cluster: supersteps with equal shares of the graph, and with shares by measured speed.
 
-Of two workers on a CPU, a core each, one shares its core with a process that is always busy.  Of three workers on two
-GPUs, two share one.  Runs take turns, in one cluster; results must be equal.
+Of two workers on a CPU, a core each, one is stopped half of the time, as by `cpulimit`.  Of three workers on two GPUs, two
+share one.  Runs take turns, in one cluster; results must be equal.
 """
 
 from __future__ import annotations
 
 import os
+import signal
 import statistics
 import subprocess
 import sys
@@ -30,11 +31,17 @@ SUPERSTEPS = 20
 PARTITIONS = 4
 BOUND = 0.9  # measured shares ÷ equal ones
 SHARED = ("0", "0", "1")  # the GPU of each worker
-BUSY = "while True: pass"
+HALF = """
+import os, signal, sys, time
+while True:
+    for what in (signal.SIGSTOP, signal.SIGCONT):
+        os.kill(int(sys.argv[1]), what)
+        time.sleep(0.004)
+"""  # stops a process half of the time, and ends with it
 
 
 def unlike_cores(name: str, section: Section, repeats: int) -> None:
-    """Compare shares on two workers, one of which has half a core."""
+    """Compare shares on two workers, one of which has half of its core."""
     cores = sorted(os.sched_getaffinity(0))
     if len(cores) < 2:
         raise RuntimeError("this part needs two cores")
@@ -42,16 +49,17 @@ def unlike_cores(name: str, section: Section, repeats: int) -> None:
     cuts = [len(edges) * place // PARTITIONS for place in range(PARTITIONS + 1)]
     parts = [edges.iloc[first:last] for first, last in pairwise(cuts)]
     frame = dd.from_delayed([dask.delayed(part) for part in parts], meta=edges.iloc[:0])
-    busy = subprocess.Popen([sys.executable, "-c", BUSY])
-    try:
-        os.sched_setaffinity(busy.pid, {cores[1]})
-        with workers_in([{}, {}]) as client:
-            for worker, core in zip(sorted(client.nthreads()), cores, strict=False):
-                client.run(_hold_to, core, workers=[worker])
+    with workers_in([{}, {}]) as client:
+        for worker, core in zip(sorted(client.nthreads()), cores, strict=False):
+            client.run(_hold_to, core, workers=[worker])
+        process = client.run(os.getpid)[max(client.nthreads())]
+        halving = subprocess.Popen([sys.executable, "-c", HALF, str(process)])
+        try:
             _compare(name, section, client, lambda: frame, "cpu", repeats)
-    finally:
-        busy.kill()
-        busy.wait()
+        finally:
+            halving.kill()
+            halving.wait()
+            os.kill(process, signal.SIGCONT)
 
 
 def unlike_gpus(case: Any, section: Section, repeats: int) -> None:

@@ -26,7 +26,7 @@ PARTS = {
     **{name: Part(partial(works, name), QUICK[0]) for name in ("csc", "algorithms", "known")},
     "groups": Part(groups, ("10,000 graphs",), by_name=True, fixed=True),
     "cuts": Part(cuts, tuple(GRAPHS), by_name=True, fixed=True),
-    "unlike": Part(unlike_cores, ("RMAT17, half a core",), by_name=True, fixed=True),
+    "unlike": Part(unlike_cores, ("RMAT17, one of two at half speed",), by_name=True, fixed=True),
     "on-disk": Part(on_disk, ("24 M edges on disk",), by_name=True, fixed=True),
     "networkx": Part(networkx_script, QUICK[0]),
 }
