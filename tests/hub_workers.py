@@ -26,8 +26,13 @@ class ProcessQueue(ThreadQueue):
         pass
 
 
-def equip(refuses: bool = False) -> None:
-    """Give this worker a GPU; if it `refuses`, one that cannot address memory of the host."""
+def equip(refuses: bool = False, uuid: str = "") -> None:
+    """Give this worker a GPU; if it `refuses`, one that cannot address memory of the host.
+
+    Workers of one host with the same `uuid` share it.
+    """
+    import dask.dataframe  # noqa: F401 - before CuPy has a stand-in, which Dask's arrays would take for it
+
     from cugraph_ws.accelerators.hub import links as hub_links
     from cugraph_ws.dask import links
     from cugraph_ws.errors import EngineError
@@ -48,7 +53,7 @@ def equip(refuses: bool = False) -> None:
         return ProcessQueue(segments)
 
     hub_links.StreamQueue = queue
-    links.installed_gpus = lambda: [SimpleNamespace(uuid="")]
+    links.installed_gpus = lambda: [SimpleNamespace(uuid=uuid)]
 
 
 def count_links() -> int:

@@ -460,7 +460,13 @@ class WorkerRequests(Protocol):
 class HostLinks(Protocol):
     """Makes links between the GPUs of one host, which need not address each other, and may be one GPU."""
 
-    def __call__(self, comm: Any, addresses: Sequence[str], /) -> Any:
+    def __call__(
+        self,
+        comm: Any,
+        addresses: Sequence[str],
+        hosts: Sequence[int] | None = None,
+        lead: Any = None,
+    ) -> Any:
         """Return `Links` between the GPUs of all ranks; collective.
 
         Parameters
@@ -468,6 +474,10 @@ class HostLinks(Protocol):
         comm : DaskCommunicator
         addresses : sequence of str
             The workers, by rank.
+        hosts : sequence of int, optional
+            A number for each rank's host; all are on one if not given.  Arrays go between ranks of one host only.
+        lead : object, optional
+            The links that these are a part of, which watch for them.
 
         Raises
         ------

@@ -10,6 +10,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from cugraph_ws.dask.heartbeat import Heartbeat
+from cugraph_ws.runtime.communicator import RunAbandonedError
 
 if TYPE_CHECKING:
     from cugraph_ws.dask.worker import DaskCommunicator
@@ -29,6 +30,8 @@ class GpuLinks:
     comm : DaskCommunicator
     addresses : sequence of str
         The workers, by rank.
+    lead : GpuLinks, optional
+        Links that these are a part of: its heartbeat watches and its connections are used.
 
     Raises
     ------
@@ -49,18 +52,26 @@ class GpuLinks:
 
     exchange_class: Any = None
     byte: float
+    carrier: str  # what carries arrays: "peer", "host memory", "NCCL" or "network"
 
-    def __init__(self, comm: DaskCommunicator, addresses: Sequence[str]) -> None:
+    def __init__(
+        self, comm: DaskCommunicator, addresses: Sequence[str], lead: GpuLinks | None = None
+    ) -> None:
         from cupy.cuda import Event, get_current_stream
 
         self._stream = get_current_stream
         self._event = Event(disable_timing=True)
-        self.check: Callable[[], None] = comm.check
+        self._ranks = comm.rank, comm.size
+        self._lead = lead
+        self.check: Callable[[], None] = comm.check if lead is None else (lambda: lead.check())  # noqa: PLW0108 - each run sets another
         self.alive = True
         self._lost: Exception | None = None  # why the links can no longer be used
         self.window: Any = None
-        self._heartbeat = Heartbeat(comm, addresses)
-        self._heartbeat.watch(self._fail)
+        if lead is None:
+            self._heartbeat = Heartbeat(comm, addresses)
+            self._heartbeat.watch(self._fail)
+        else:
+            self._heartbeat = lead._heartbeat
         try:
             self._open(comm)
         except BaseException:
@@ -82,6 +93,11 @@ class GpuLinks:
     def gather(self, own: Any, everyone: Any) -> None:
         """Queue an all-gather of an array; see `Links.gather`."""
         raise NotImplementedError
+
+    def carriers(self) -> list[str]:
+        """Return what carries arrays to each rank; see `Links.carriers`."""
+        own_rank, size = self._ranks
+        return ["" if rank == own_rank else self.carrier for rank in range(size)]
 
     def _made(self, make: Callable[[], Any]) -> Any:
         """Return the result of `make`, called in a thread, since it may hang if a rank is lost."""
@@ -164,8 +180,18 @@ class GpuLinks:
                 self._abort()  # ends operations in progress
                 raise
         self._refuse_lost()  # aborted operations also complete, without data
+        if self._has_departed():
+            self.alive = False
+            self._abort()
+            raise RunAbandonedError("another rank has left the run")
+
+    def _has_departed(self) -> bool:
+        """Return whether a rank has left and released this GPU's work, so that results are invalid."""
+        return self._lead is not None and self._lead._has_departed()
 
     def _refuse_lost(self) -> None:
+        if self._lead is not None:
+            self._lead._refuse_lost()
         if self._lost is not None:
             raise type(self._lost)(*self._lost.args)
 
@@ -180,5 +206,6 @@ class GpuLinks:
     def close(self) -> None:
         """Close the heartbeat's connections, and end operations in progress."""
         self.alive = False
-        self._heartbeat.close()
+        if self._lead is None:
+            self._heartbeat.close()
         self._abort()

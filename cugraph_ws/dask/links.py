@@ -16,6 +16,7 @@ from typing import Any
 
 from cugraph_ws.dask.gpu_links import GpuLinks
 from cugraph_ws.dask.nccl import NcclCommunicator, NcclLinks
+from cugraph_ws.dask.paired_links import PairedLinks
 from cugraph_ws.errors import CugraphWsError, EngineError
 from cugraph_ws.runtime.communicator import Communicator, WantedLinks
 from cugraph_ws.runtime.dispatch import provider
@@ -36,12 +37,14 @@ def make_links(comm: Any, addresses: Sequence[str], wanted: WantedLinks = "auto"
     addresses : sequence of str
         The workers, by rank.
     wanted : {"auto", "nccl", "hub"}
-        "auto" goes through host memory if all ranks are on one host and two share a GPU, which NCCL refuses;
-        otherwise NCCL.  "hub" is NCCL if ranks are on several hosts.
+        "auto" is NCCL, which chooses for each pair of ranks between peer access, host memory and the network.  If two
+        ranks of a host share a GPU, NCCL refuses; then ranks of one host exchange through its memory, and those of
+        different hosts over the network, through pinned memory.  "hub" asks for the host's memory between ranks of one
+        host; NCCL then serves ranks of different hosts, unless two share a GPU.
 
     Returns
     -------
-    NcclLinks, or links through host memory
+    NcclLinks, PairedLinks, or links through the memory of one host
 
     Raises
     ------
@@ -54,11 +57,9 @@ def make_links(comm: Any, addresses: Sequence[str], wanted: WantedLinks = "auto"
         raise EngineError(
             f"links={wanted!r} needs a GPU on each worker, and one has none; leave it out"
         )
-    gpus = _gpus(comm, addresses)
-    if wanted == "nccl" or not _on_one_host(comm):
-        return NcclLinks(comm, addresses)
-    is_shared = "" not in gpus and len(set(gpus)) < comm.size
-    if wanted != "hub" and not is_shared:
+    gpus, hosts = _gpus(comm, addresses), _hosts(comm)
+    is_shared = "" not in gpus and len(set(zip(hosts, gpus, strict=True))) < comm.size
+    if wanted == "nccl" or not (is_shared or wanted == "hub") or len(set(hosts)) == comm.size:
         return NcclLinks(comm, addresses)
     host_links = provider("accelerators").host_links()
     if host_links is None:
@@ -66,13 +67,16 @@ def make_links(comm: Any, addresses: Sequence[str], wanted: WantedLinks = "auto"
             f"links={wanted!r}: {'two workers share a GPU, and ' * is_shared}the accelerator for links through "
             "the host's memory is left out by CUGRAPH_WS_ACCELERATORS; unset it, or give each worker a GPU of its own"
         )
+    if len(set(hosts)) > 1:
+        return PairedLinks(comm, addresses, hosts, host_links, by_nccl=not is_shared)
     links: GpuLinks = host_links(comm, addresses)
     return links
 
 
-def _on_one_host(comm: Communicator) -> bool:
-    """Return whether all ranks are on one host; collective."""
-    return len({tuple(identity) for identity in comm.allgather(list(host()))}) == 1
+def _hosts(comm: Communicator) -> list[int]:
+    """Return a number for each rank's host; collective."""
+    identities = [tuple(identity) for identity in comm.allgather(list(host()))]
+    return [identities.index(identity) for identity in identities]
 
 
 def _gpus(comm: Communicator, addresses: Sequence[str]) -> list[str]:

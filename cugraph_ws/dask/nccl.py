@@ -37,10 +37,12 @@ PATIENCE = 5.0  # seconds after which links are aborted even if a thread is stil
 class NcclLinks(GpuLinks):
     """NCCL links between the GPUs of a communicator's ranks; see `GpuLinks`."""
 
-    def __init__(self, comm: DaskCommunicator, addresses: Sequence[str]) -> None:
+    def __init__(
+        self, comm: DaskCommunicator, addresses: Sequence[str], lead: GpuLinks | None = None
+    ) -> None:
         self._calling, self._ending = threading.Lock(), threading.Lock()
         self._links: Any = None
-        super().__init__(comm, addresses)
+        super().__init__(comm, addresses, lead)
 
     def _open(self, comm: DaskCommunicator) -> None:
         from cupy.cuda import nccl
@@ -51,6 +53,7 @@ class NcclLinks(GpuLinks):
         linked = provider("accelerators").linked_supersteps()
         self.window = None if linked is None else linked.open(comm)
         self.byte = BY_NETWORK if self.window is None else BY_NVLINK
+        self.carrier = "NCCL" if self.window is None else "peer"
 
     def begin(self, run: str) -> None:
         """Set the current run; collective."""

@@ -38,7 +38,9 @@ class ClusterScan:
     links : DataFrame or list of dict
         A row for every two workers: `first`, `second` (addresses), `between` ("same process",
         "same host" or "network"), `gpu_link` between their GPUs ("NVLink, 18 lanes", "PCIe (PHB)", or
-        "" if unknown), `bytes_per_second` in each direction while both send, and `latency`
+        "" if unknown), `carrier` of what they send in runs, where all were measured on GPUs: "peer" (GPUs
+        that address each other), "NCCL", "host memory" or "network" (through pinned memory and TCP),
+        else "Dask" (its connections), `bytes_per_second` in each direction while both send, and `latency`
         (seconds until both have received the other's message).
     speeds : list of float
         Relative speeds, mean 1, in the order of `workers`.
@@ -65,8 +67,9 @@ class ClusterScan:
                 f"  {row['worker']} on {row['node']}: {_count(row['threads'], 'thread')}, {memory} "
                 f"free{gpu}, {row['arcs_per_second'] / 1e6:,.0f} M arcs/s, speed {row['speed']:.2f}"
             )
-        for between in dict.fromkeys((row["between"], row["gpu_link"]) for row in links):
-            alike = [row for row in links if (row["between"], row["gpu_link"]) == between]
+        kinds = [(row["between"], row["gpu_link"], f"over {row['carrier']}") for row in links]
+        for between in dict.fromkeys(kinds):
+            alike = [row for row, kind in zip(links, kinds, strict=True) if kind == between]
             rates = [row["bytes_per_second"] for row in alike]
             waits = [1e6 * row["latency"] for row in alike]
             lines.append(
@@ -201,6 +204,7 @@ def assess(addresses: Sequence[str], measurements: Sequence[Row]) -> ClusterScan
             "second": addresses[second],
             "between": _between(measurements[first]["facts"], measurements[second]["facts"]),
             "gpu_link": _gpu_link(measurements[first], measurements[second]),
+            "carrier": (measurements[first]["carriers"] or {second: "Dask"})[second],
             # Both ends measure the link; the worse value counts, since the better one may be chance.
             "bytes_per_second": min(
                 measurements[first]["links"][second][0], measurements[second]["links"][first][0]

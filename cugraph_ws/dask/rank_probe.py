@@ -57,7 +57,8 @@ def probe_rank(context: RankContext, wanted: Engine = "auto") -> dict[str, Any]:
     -------
     dict
         `facts` (see `_describe`); `engine`; `arcs_per_second`; `links`, by rank the bytes per
-        second (each way) and the seconds of an empty exchange; `gpu_links`, by UUID of another GPU.
+        second (each way) and the seconds of an empty exchange; `carriers`, by rank what carries arrays;
+        `gpu_links`, by UUID of another GPU.
     """
     with at_work(context) as comm:
         facts = _describe(get_worker())
@@ -67,11 +68,11 @@ def probe_rank(context: RankContext, wanted: Engine = "auto") -> dict[str, Any]:
         comm.allgather(None)  # wait, so that no rank measures while others compile
         links = _links(comm)
         comm.allgather(None)
-        plugin = rank_plugin()
-        own_gpus = all(engine_of(everyone, rank) == "cuda" for rank in range(comm.size))
-        if own_gpus and engine == "cuda" and comm.size > 1:
-            with plugin.links.lend(comm, context.addresses, context.run) as linked:
+        carriers: list[str] = []
+        if set(comm.allgather(engine)) == {"cuda"} and comm.size > 1:
+            with rank_plugin().links.lend(comm, context.addresses, context.run) as linked:
                 links = between_gpus(linked)
+                carriers = linked.links.carriers()
         comm.allgather(None)
         speed = measure()
     gpu_to_gpu = gpu_links(facts["gpu"]["uuid"]) if engine == "cuda" else {}
@@ -80,6 +81,7 @@ def probe_rank(context: RankContext, wanted: Engine = "auto") -> dict[str, Any]:
         "engine": engine,
         "arcs_per_second": speed,
         "links": links,
+        "carriers": carriers,
         "gpu_links": gpu_to_gpu,
     }
 

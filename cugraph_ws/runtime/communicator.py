@@ -130,6 +130,9 @@ class Links(Protocol):
             Receives the arrays of all ranks, in the order of the ranks.
         """
 
+    def carriers(self) -> list[str]:
+        """Return what carries arrays to each rank: "peer", "host memory", "NCCL" or "network"; "" for this one."""
+
     def swap(self, texts: Mapping[int, bytes]) -> dict[int, bytes]:
         """Send bytes to every other rank and return the bytes from each; the GPU is not used."""
 

@@ -59,6 +59,7 @@ def test_two_processes(client):
     (link,) = found.links.to_dict("records")
     assert (link["first"], link["second"]) == tuple(addresses)
     assert link["between"] == "same host"
+    assert link["carrier"] == "Dask"
     assert link["bytes_per_second"] > 1e6
     assert 0 < link["latency"] < 10
     text = str(found)
@@ -191,6 +192,7 @@ def worker(rank, size, *, node="a", process=None, gpu=None, rate=1e9, memory=10*
         "links": {
             other: (1e9 * (rank + 1), 1e-5 * (rank + 1)) for other in range(size) if other != rank
         },
+        "carriers": [] if gpu is None else ["host memory", "host memory", "network"],
         "gpu_links": {"GPU-0": "NVLink, 18 lanes", "GPU-1": "NVLink, 18 lanes"},
     }
 
@@ -205,11 +207,13 @@ def test_gpus_exchange_over_nccl():
     links = found.links.set_index(["first", "second"])
     assert list(links["between"]) == ["same host", "network", "network"]
     assert list(links["gpu_link"]) == ["NVLink, 18 lanes", "", ""]
+    assert list(links["carrier"]) == ["host memory", "network", "network"]
     assert links.loc[("u", "v"), "bytes_per_second"] == 1e9
     assert links.loc[("v", "w"), "latency"] == pytest.approx(3e-5)
     assert list(found.workers["capability"]) == ["9.0"] * 3
     assert "GPU of a test (cuda)" in str(found)
-    assert "1 link, same host, NVLink, 18 lanes" in str(found)
+    assert "1 link, same host, NVLink, 18 lanes, over host memory: " in str(found)
+    assert "2 links, network, over network: " in str(found)
 
 
 def test_workers_without_a_gpu_and_slow_ones_are_left_out():

@@ -183,6 +183,51 @@ def test_a_lost_worker_ends_a_run(client: Any, graphs: Any, expected: Any) -> No
     assert not list(FOLDER.glob(f"{PREFIX}*"))
 
 
+@pytest.mark.timeout(240, method="signal")  # four workers compile
+@pytest.mark.parametrize("links", ["auto", "hub"])
+def test_two_hosts_of_two_workers(expected: Any, say: Any, links: str) -> None:
+    """Four workers that take themselves for two hosts: one GPU for all, or two, of which each host has both.
+
+    On one GPU, workers of a host share it, so that the other host is reached over TCP; on two NCCL reaches it.
+    """
+    gpus = min(2, len(installed_gpus()))
+    hosts = [
+        {
+            "CUDA_VISIBLE_DEVICES": str(name % gpus),
+            "NCCL_HOSTID": f"host {name // 2}",
+            "NCCL_SOCKET_IFNAME": "lo",
+        }
+        for name in range(4)
+    ]
+    by_pairs = {"PairedLinks", "HubLinks", "StagedLinks" if gpus == 1 else "NcclLinks"}
+    with workers_in(hosts) as client:
+        frame = dask_cudf.from_cudf(edges(), npartitions=5)
+        with ws.Graph(frame, weight="weight", links=links) as graph:
+            for name, (function, options) in FUNCTIONS.items():
+                begun = time.monotonic()
+                assert_same(function(graph, **options), expected(name))
+                say(
+                    f"two hosts of two, links={links!r}: {name} after {time.monotonic() - begun:.2f} s"
+                )
+            for exchange in METHODS:
+                found = ws.pagerank(graph, plan=ws.Plan(exchange=exchange))
+                assert_same(found, expected("pagerank"))
+            wanted = {"NcclLinks"} if (gpus, links) == (2, "auto") else by_pairs
+            assert all(one == wanted for one in client.run(kinds_of_links).values())
+            ws.run(Endless, graph, max_iter=3)
+            timer, begun = kill_soon(client, 1.0), time.monotonic()
+            with pytest.raises(ws.WorkerLostError):
+                ws.run(Endless, graph, max_iter=1_000_000)
+            assert time.monotonic() - begun < 30.0, "no rank waits for a lost worker"
+            timer.join()
+            client.wait_for_workers(4, timeout=WAIT)
+        if links == "auto":
+            carriers = ws.cluster_scan(client, engine="cuda").links["carrier"]
+            here, between = ("host memory", "network") if gpus == 1 else ("NCCL", "NCCL")
+            say(f"carriers: {sorted(carriers)}")
+            assert sorted(carriers) == sorted([here] * 2 + [between] * 4)
+
+
 def test_two_hosts(expected: Any, say: Any) -> None:
     """A worker on each of two hosts, by what NCCL and the library are told: they exchange over TCP."""
     gpus = len(installed_gpus())

@@ -12,9 +12,10 @@ from bench.cluster.contests import CONTESTS
 from bench.forms import gpu_cases
 from bench.graphs import GENERATED, SCALING
 from bench.parts import Part, parser, read, sweep
+from bench.unlike import unlike_gpus
 
 GRAPHS = {"scaling": tuple(SCALING), "large": ("RM54V704E",)}
-MEASURES = {"build": builds, **CONTESTS, "peers": peers, "large": large}
+MEASURES = {"build": builds, **CONTESTS, "peers": peers, "large": large, "unlike": unlike_gpus}
 PARTS = {  # by their names in records
     f"cluster-{name}": Part(measure, GRAPHS.get(name, ("RM33V335E",)), by_name=True)
     for name, measure in MEASURES.items()

@@ -15,6 +15,7 @@ from bench.cpu.on_disk import on_disk
 from bench.forms import NETWORKIT, host_cases, library
 from bench.parts import Part, parser, read, sweep
 from bench.peers import works
+from bench.unlike import unlike_cores
 
 CORES = 2
 # Graphs, and the most edges of those read from the folder
@@ -25,6 +26,7 @@ PARTS = {
     **{name: Part(partial(works, name), QUICK[0]) for name in ("csc", "algorithms", "known")},
     "groups": Part(groups, ("10,000 graphs",), by_name=True, fixed=True),
     "cuts": Part(cuts, tuple(GRAPHS), by_name=True, fixed=True),
+    "unlike": Part(unlike_cores, ("RMAT17, one of two at half speed",), by_name=True, fixed=True),
     "on-disk": Part(on_disk, ("24 M edges on disk",), by_name=True, fixed=True),
     "networkx": Part(networkx_script, QUICK[0]),
 }

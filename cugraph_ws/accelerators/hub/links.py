@@ -1,6 +1,6 @@
 """Links between GPUs of one host that exchange through its memory; see `cugraph_ws.accelerators.hub.messages`.
 
-GPUs need not address each other, and ranks may share one.
+GPUs need not address each other, and ranks may share one.  If ranks are on several hosts, those of each host have a hub.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from cugraph_ws.accelerators.hub.messages import WORD, HostHub, segment_size, wo
 from cugraph_ws.accelerators.hub.segment import Segment, free_bytes, sweep
 from cugraph_ws.dask.gpu_links import GpuLinks
 from cugraph_ws.errors import EngineError
-from cugraph_ws.runtime.communicator import Communicator, RunAbandonedError
+from cugraph_ws.runtime.communicator import Communicator
 from cugraph_ws.runtime.device import device
 
 if TYPE_CHECKING:
@@ -138,6 +138,16 @@ class StreamQueue:
 class HubLinks(GpuLinks):
     """Links between GPUs of one host through its memory; see `GpuLinks`.
 
+    Parameters
+    ----------
+    comm : DaskCommunicator
+    addresses : sequence of str
+        The workers, by rank.
+    hosts : sequence of int, optional
+        A number for each rank's host; all are on one if not given.  Ranks of other hosts are sent nothing.
+    lead : GpuLinks, optional
+        See `GpuLinks`.
+
     Raises
     ------
     EngineError
@@ -147,40 +157,50 @@ class HubLinks(GpuLinks):
     hub: HostHub
     exchange_class = HubRankExchange
     byte = BYTE
+    carrier = "host memory"
 
-    def __init__(self, comm: DaskCommunicator, addresses: Sequence[str]) -> None:
+    def __init__(
+        self,
+        comm: DaskCommunicator,
+        addresses: Sequence[str],
+        hosts: Sequence[int] | None = None,
+        lead: GpuLinks | None = None,
+    ) -> None:
         self._segments: list[Segment] = []
         self._queue: StreamQueue | None = None
-        self._rank, self._size = comm.rank, comm.size
+        own_host = None if hosts is None else hosts[comm.rank]
+        # The ranks of this host, and this rank's place among them
+        self._here = [rank for rank in range(comm.size) if hosts is None or hosts[rank] == own_host]
+        self._rank, self._size = self._here.index(comm.rank), len(self._here)
         self._over, self._closed = threading.Event(), threading.Event()
         self._ending = threading.Lock()
-        super().__init__(comm, addresses)
+        super().__init__(comm, addresses, lead)
 
     def _open(self, comm: DaskCommunicator) -> None:
         room, why = _room_of(comm), ""
         own_segment: Segment | None = None
         sweep()
         try:
-            own_segment = Segment.new(segment_size(comm.size, room))
+            own_segment = Segment.new(segment_size(self._size, room))
         except OSError as error:
-            why = f"a segment of {segment_size(comm.size, room)} bytes cannot be made ({error})"
+            why = f"a segment of {segment_size(self._size, room)} bytes cannot be made ({error})"
         try:
             names = comm.allgather("" if own_segment is None else own_segment.name)
             if own_segment is not None and all(names):
-                why = self._map(comm.rank, own_segment, names)
+                why = self._map(own_segment, [names[rank] for rank in self._here])
             _agree(comm, why)
         finally:
             if own_segment is not None:
                 own_segment.forget()
         assert self._queue is not None
-        self.hub = HostHub(self._queue, comm.rank, comm.size, room)
+        self.hub = HostHub(self._queue, self._rank, self._size, room)
         self._try(comm)
 
-    def _map(self, rank: int, own: Segment, names: Sequence[str]) -> str:
-        """Map the segments of all ranks; return why that fails, or nothing."""
+    def _map(self, own: Segment, names: Sequence[str]) -> str:
+        """Map the segments of this host's ranks; return why that fails, or nothing."""
         try:
             for peer, name in enumerate(names):
-                self._segments.append(own if peer == rank else Segment(name, len(own.bytes)))
+                self._segments.append(own if peer == self._rank else Segment(name, len(own.bytes)))
             self._queue = StreamQueue(self._segments)
         except Exception as error:  # of the system, the driver or CuPy: all ranks must know
             return str(error)
@@ -192,8 +212,8 @@ class HubLinks(GpuLinks):
         A GPU that does not see what others store would wait in the first run for ever.
         """
         xp = device().xp
-        numbers = np.arange(TRIALS * comm.size, dtype=np.int64).reshape(TRIALS, comm.size)
-        own_numbers, everyone = xp.asarray(numbers[:, comm.rank].copy()), xp.asarray(numbers - 1)
+        numbers = np.arange(TRIALS * self._size, dtype=np.int64).reshape(TRIALS, self._size)
+        own_numbers, everyone = xp.asarray(numbers[:, self._rank].copy()), xp.asarray(numbers - 1)
         why = ""
         try:
             for turn in range(TRIALS):
@@ -215,24 +235,18 @@ class HubLinks(GpuLinks):
     # ----------------------------------------------------------------------------------- arrays
 
     def post(self, outgoing: Sequence[Sequence[Any]], incoming: Sequence[Sequence[Any]]) -> None:
-        """Queue sending arrays and receiving into others."""
+        """Queue sending arrays to ranks of this host and receiving into others."""
         self._refuse_lost()
-        self.hub.post(outgoing, incoming)
+        self.hub.post(*([some[rank] for rank in self._here] for some in (outgoing, incoming)))
 
     def gather(self, own: Any, everyone: Any) -> None:
-        """Queue an all-gather of an array."""
+        """Queue an all-gather of an array among the ranks of this host."""
         self._refuse_lost()
         self.hub.gather(own, everyone)
 
-    def wait(self, mark: Any) -> None:
-        """Wait for the GPU; raise if a rank is lost or has left meanwhile."""
-        super().wait(mark)
-        # Work that another rank has released did not wait for messages, so its results are invalid.
-        departed = [rank for rank in range(self._size) if self._words(rank)[-1]]
-        if departed:
-            self.alive = False
-            self._abort()
-            raise RunAbandonedError("another rank has left the run")
+    def _has_departed(self) -> bool:
+        """Return whether a rank has left: work that it has released did not wait for messages."""
+        return any(self._words(rank)[-1] for rank in range(self._size))
 
     # -------------------------------------------------------------------------------------- end
 

@@ -436,7 +436,7 @@ def test_a_number_that_never_comes_is_an_error_in_time(making, monkeypatch):
 
 
 def test_a_name_is_taken_away_however_the_making_ends(making, monkeypatch):
-    def lost(links, rank, own, names):
+    def lost(links, own, names):
         raise ws.WorkerLostError("worker tcp://b was lost")
 
     monkeypatch.setattr(hub_links.HubLinks, "_map", lost)
