@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib.util
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from cugraph_ws.arguments import check_choice
 from cugraph_ws.dask.local import need_dask
@@ -44,8 +44,6 @@ class ClusterScan:
         (seconds until both have received the other's message).
     speeds : list of float
         Relative speeds, mean 1, in the order of `workers`.
-    transport : {"nccl", "dask"}
-        How the proposed workers exchange: over NCCL if each has a GPU of its own.
     proposal : dict
         `workers` and `balance`, as `Graph` takes them.
     """
@@ -53,7 +51,6 @@ class ClusterScan:
     workers: Any = field(repr=False)
     links: Any = field(repr=False)
     speeds: list[float]
-    transport: Literal["nccl", "dask"]
     proposal: dict[str, Any]
 
     def __str__(self) -> str:
@@ -79,7 +76,7 @@ class ClusterScan:
             )
         weights = ", ".join(f"{weight:.2f}" for weight in self.proposal["balance"])
         used = _count(len(self.proposal["workers"]), "worker")
-        return "\n".join([*lines, f"proposed: {used}, balance {weights}, over {self.transport}"])
+        return "\n".join([*lines, f"proposed: {used}, balance {weights}"])
 
 
 def cluster_scan(
@@ -220,7 +217,6 @@ def assess(addresses: Sequence[str], measurements: Sequence[Row]) -> ClusterScan
         workers=_frame(rows),
         links=_frame(links),
         speeds=speeds,
-        transport="nccl" if gpus else "dask",
         proposal={
             "workers": [addresses[rank] for rank in used],
             "balance": [weights[rank] for rank in used],

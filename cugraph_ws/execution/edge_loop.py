@@ -289,7 +289,12 @@ class EdgeLoop(Loop):
         """Return one row for each pair that is computed."""
         return self.as_columns(self.arrays())
 
-    def as_columns(self, arrays: Mapping[str, Array]) -> dict[str, Column]:
-        """Return the arrays of `arrays` as columns of a result."""
+    def as_columns(
+        self, arrays: Mapping[str, Array], graph: GraphView | None = None
+    ) -> dict[str, Column]:
+        """Return the arrays of `arrays` as columns of a result; of `graph`, if they are of more than this loop's shard."""
         ends = {name: VertexNumbers(arrays[name]) for name in PAIR}
-        return {**ends, **as_columns(self.program, arrays, {}, None, self._graph)}
+        return {
+            **ends,
+            **as_columns(self.program, arrays, {}, None, self._graph if graph is None else graph),
+        }

@@ -115,4 +115,4 @@ class PartitionedEdges(Loop):
 
     def columns(self) -> dict[str, Column]:
         """Return one row for each pair that is computed."""
-        return self._loops[0].as_columns(self.arrays())
+        return self._loops[0].as_columns(self.arrays(), self._graph)

@@ -140,12 +140,13 @@ def _refuse_lacking(
         texts = [column for column in others if isinstance(column, str)]
         near = difflib.get_close_matches(attribute, texts, 1)
         hint = f"did you mean {near[0]!r}? " if near else ""
-        raise InputError(
+        message = (
             f"{name} reads the edge attribute {attribute!r}, and the frame of edges has no such column; {hint}its "
             f"columns besides the ids are {listed(others)}: name the attribute as its column is named"
-            + f", or give weight={(near or others)[0]!r}"
-            * (len(declared) == 1 and bool(others))
         )
+        if others and len(declared) == 1:
+            message += f", or give weight={(near or others)[0]!r}"
+        raise InputError(message)
 
 
 def takes_source_for_start(function: Function) -> Function:

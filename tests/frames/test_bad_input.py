@@ -82,16 +82,16 @@ def test_null_weights():
 
 
 @pytest.mark.parametrize(
-    ("values", "kind"),
+    ("values", "kind", "remedy"),
     [
-        (["a", "b", "c"], "string"),
-        (pd.to_datetime(["2024-01-01"] * 3), "timestamp"),
-        ([decimal.Decimal("1.5")] * 3, "decimal"),
-        (pd.Categorical(["a", "b", "a"]), "dictionary"),
+        (["a", "b", "c"], "string", "cast"),
+        (pd.to_datetime(["2024-01-01"] * 3), "timestamp", r"frame\['w'\]\.astype\('int64'\)"),
+        ([decimal.Decimal("1.5")] * 3, "decimal", "cast"),
+        (pd.Categorical(["a", "b", "a"]), "dictionary", r"frame\['w'\]\.cat\.codes"),
     ],
 )
-def test_weights_of_the_wrong_kind(values, kind):
-    with pytest.raises(InputError, match=rf"column 'w' \(weight\) holds .*{kind}.*cast"):
+def test_weights_of_the_wrong_kind(values, kind, remedy):
+    with pytest.raises(InputError, match=rf"column 'w' \(weight\) holds .*{kind}.*{remedy}"):
         Graph(edges(w=values), weight="w")
 
 

@@ -724,7 +724,7 @@ def test_a_shard_that_its_worker_has_no_memory_for(kind):
     if kind == "text":
         frame[ends] = frame[ends].astype(str)
     if kind == "pairs":
-        names = [ends, ends]
+        names = [ends, ends[::-1]]
 
     def on_rank(comm, room):
         small = Small(comm.rank, comm.size, comm._board, comm._barrier)

@@ -55,7 +55,7 @@ def test_check_finds_no_difference() -> None:
 
 
 REFUSED = {
-    r"combine has 1 folds; give one for each part": "(sum,)",
+    r"combine has 1 fold; give one for each part": "(sum,)",
     r"combine\[1\] is ws.mode\(\), which folds no part": "(sum, ws.mode())",
     r"combine\[0\] is ws.first_by\(0\), which folds no part": "(ws.first_by(0), sum)",
     r"combine\[1\] is .*, which folds no part .*; it is sum, min, max": "(max, ws.any_message)",
