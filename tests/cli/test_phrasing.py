@@ -23,7 +23,10 @@ def edges(tmp_path):
         ("pagerank E --tol -1", "--tol -1.0 must be a number, 0 or more"),
         ("pagerank E --source from", "--source from: edges has no such column"),
         ("pagerank E --weight km", "--weight km: edges has no such column"),
-        ("bfs E --start z", "--start: 'z' is not a vertex of the graph; give an id of the edges, or list vertices without"),
+        (
+            "bfs E --start z",
+            "--start: 'z' is not a vertex of the graph; give an id of the edges, or list vertices without",
+        ),
         ("bfs E --start a --to z", "--to: 'z' is not a vertex"),
         ("pagerank E --personalization p", "give the column in --vertices FILE, or a file of"),
     ],
