@@ -41,7 +41,9 @@ def large_folder(name: str, section: Section, repeats: int) -> None:
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
         timed("edges drawn and written", lambda: _write(folder))
-        with timed("folder to graph", lambda: ws.Graph(folder, memory_limit=LIMIT)) as graph:
+        with timed(
+            "folder to graph", lambda: ws.Graph(folder, placement="disk", memory_limit=LIMIT)
+        ) as graph:
             facts = f"{graph.number_of_vertices:,} vertices, {graph.number_of_edges:,} edges"
             frame = timed(
                 "graph to ranks",
