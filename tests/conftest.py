@@ -81,7 +81,9 @@ LONG = (  # what ci/test.sh leaves out: processes, random programs, peaks of mem
     "tests/scripts/",
 )
 MANY = 10  # named shapes: the battery
-PRODUCTS = re.compile(r"^tests/(accelerators|algorithms|backends|graph|partition|program)/")
+PRODUCTS = re.compile(
+    r"^tests/((accelerators|algorithms|backends|graph|partition|program)/|execution/test_bytes_of_loops)"
+)
 
 
 @lru_cache
