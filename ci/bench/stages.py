@@ -54,6 +54,7 @@ PARTS = (
     "scaling",
     "peers",
     "large",
+    "unlike",
 )
 # Need several GPUs, so each runs only if requested by name
 CLUSTER = ("cluster-hub", "cluster", "cluster-fuzz", *(f"bench-cluster-{part}" for part in PARTS))

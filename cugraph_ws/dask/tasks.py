@@ -30,7 +30,7 @@ from cugraph_ws.partition.shard import ShardGraph
 from cugraph_ws.runtime.communicator import Communicator, WantedLinks, total
 from cugraph_ws.runtime.dispatch import provider
 from cugraph_ws.runtime.threads import threads_at_most
-from cugraph_ws.runtime.warn import collected_warnings
+from cugraph_ws.runtime.warn import Warnings, collected
 
 __all__ = [
     "SPLIT",
@@ -657,13 +657,16 @@ def _called(
     profiles: list[Profile] = []
     if options.profile is not False:
         options = replace(options, profile=profiles.append)
-    with collected_warnings() as messages:
-        try:
-            returned = _returned(call.function(**named, **options.chosen(), graph=graph))
-        except (ConvergenceError, Interrupted) as error:
-            if error.result is None:
-                raise
-            returned = replace(_returned(error.result), error=(type(error), str(error)))
+    messages: Warnings = []
+    token = collected.set(messages)
+    try:
+        returned = _returned(call.function(**named, **options.chosen(), graph=graph))
+    except (ConvergenceError, Interrupted) as error:
+        if error.result is None:
+            raise
+        returned = replace(_returned(error.result), error=(type(error), str(error)))
+    finally:
+        collected.reset(token)
     if profiles:
         returned.facts["profiles"] = [profile.alone() for profile in profiles]
     if messages:

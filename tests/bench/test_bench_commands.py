@@ -125,9 +125,8 @@ class TestPackage:
             part, _, names = stage.removeprefix("bench-").partition(":")
             assert part in parts
             assert set(names.split(",")) - {""} <= set(graphs.GENERATED)
-        assert {stage.removeprefix("bench-").partition(":")[0] for stage in stages.BENCHES} == set(
-            parts
-        )
+        staged = {stage.removeprefix("bench-").partition(":")[0] for stage in stages.BENCHES}
+        assert staged == set(parts) - {"large-folder"}  # which needs 64 GB of disk
         for part in (*parts.values(), *of("cluster.parts").PARTS.values()):
             assert part.fixed or set(part.graphs) <= set(graphs.GENERATED)
         works = [work.parts for work in peers.WORKS.values()]

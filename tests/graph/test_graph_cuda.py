@@ -460,9 +460,8 @@ def test_times_that_the_finer_unit_cannot_hold():
     frame = pd.DataFrame({"source": far, "destination": pd.Series([MOMENT], dtype="M8[ns]")})
     with pytest.raises(InputError, match="cast the columns of ids to one unit"):
         Graph(cudf(frame))
-    made = Graph(
-        cudf(pd.DataFrame({"source": pd.Series([MOMENT], dtype="M8[s]")})), "source", "source"
-    )
+    moment = pd.Series([MOMENT], dtype="M8[s]")
+    made = Graph(cudf(pd.DataFrame({"source": moment, "destination": moment})))
     with pytest.raises(InputError, match="finer units would be lost; cast the columns"):
         made.number(pd.Timestamp(1, unit="ns"), "start")
 
@@ -1063,7 +1062,9 @@ def test_the_estimate_for_a_gpu():
     )
     assert hashed.peak > small.peak
     assert hashed.numbering > small.numbering
-    with pytest.raises(InputError, match=r"engine='gpu': choose one of 'cpu', 'cuda'"):
+    with pytest.raises(
+        InputError, match=r"engine='gpu': did you mean 'cuda'\? choose one of 'cpu', 'cuda'"
+    ):
         estimate_memory(number_of_edges=1, engine="gpu")
 
 

@@ -14,7 +14,7 @@ from functools import lru_cache, partial
 from typing import Any
 
 from cugraph_ws.backends.cuda.fields_read import fields_read, sent_fields
-from cugraph_ws.backends.cuda.scatter_lanes import lane_lines, lanes_text
+from cugraph_ws.backends.cuda.scatter_lanes import scatter_of_lanes
 from cugraph_ws.backends.cuda.schedule import layout_of
 from cugraph_ws.backends.cuda.user_min_max import spelling_of
 from cugraph_ws.kernels.cuda.layout import CODES
@@ -258,22 +258,9 @@ def _written(program: VertexProgram, types: Types, variant: Variant) -> str:
         ),
         adaptors(combined, types, DeviceAccess(variant), fixed=fixed),
         _lane_adaptors(program, types, variant),
-        *_scatter_of_lanes(program, types),
+        *scatter_of_lanes(program, types, partial(shuffle_text, "shuffle", argument="turn")),
     ]
     return "\n\n".join(parts) + "\n"
-
-
-def _scatter_of_lanes(program: VertexProgram, types: Types) -> list[str]:
-    """Write the `scatter` of vertices with many out-edges."""
-    if not program.scatters:
-        return []
-    kinds = dict(zip(program.state, types.state, strict=True))
-    kinds |= dict(zip(program.constants, types.constants, strict=True))
-    kinds |= dict(zip(program.edges, types.edges, strict=True))
-    numbers = {name for name, kind in kinds.items() if kind != "bool"}
-    text = lanes_text(spelling_of(program, types)(program.sources["scatter"].text), numbers)
-    shuffled = partial(shuffle_text, "shuffle", argument="turn")
-    return [f"@inline\n{text}", *lane_lines(program, types, shuffled)]
 
 
 def has_codes(types: Types) -> bool:

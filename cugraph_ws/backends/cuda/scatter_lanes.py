@@ -18,6 +18,7 @@ import ast
 from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, cast
 
+from cugraph_ws.backends.cuda.user_min_max import spelling_of
 from cugraph_ws.program.scatter import ARRAYS
 from cugraph_ws.program.scatter_source import PLACE
 from cugraph_ws.runtime.parsing import parse
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from cugraph_ws.program.codegen import Types
     from cugraph_ws.program.vertex_program import VertexProgram
 
-__all__ = ["lane_lines", "lanes_text"]
+__all__ = ["lane_lines", "lanes_text", "scatter_of_lanes"]
 
 NAME = "user_scatter_lanes"
 # Statements that `_exposed` follows; a loop with others is handed
@@ -398,6 +399,28 @@ def _fields_read(text: str) -> set[str] | None:
         if (is_edge or is_vertex) and not copied and not isinstance(parent, ast.Attribute):
             return None
     return {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+
+
+def scatter_of_lanes(
+    program: VertexProgram, types: Types, shuffled: Callable[[str, str], str]
+) -> list[str]:
+    """Write the `scatter` of vertices with many out-edges; nothing of a program without one.
+
+    Parameters
+    ----------
+    program : VertexProgram
+    types : Types
+    shuffled : callable
+        Writes, of a type and an expression, what lane `turn` has.
+    """
+    if not program.scatters:
+        return []
+    kinds = dict(zip(program.state, types.state, strict=True))
+    kinds |= dict(zip(program.constants, types.constants, strict=True))
+    kinds |= dict(zip(program.edges, types.edges, strict=True))
+    numbers = {name for name, kind in kinds.items() if kind != "bool"}
+    text = lanes_text(spelling_of(program, types)(program.sources["scatter"].text), numbers)
+    return [f"@inline\n{text}", *lane_lines(program, types, shuffled)]
 
 
 def lane_lines(
