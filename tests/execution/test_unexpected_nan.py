@@ -14,7 +14,7 @@ from emulator.device import emulated
 from thread_ranks import on_ranks, share
 
 import cugraph_ws as ws
-from cugraph_ws.runtime.warn import collected_warnings
+from cugraph_ws.runtime.warn import Warnings, collected
 
 # 'c' and 'd' have no in-edges, so that their mean is 0/0.
 EDGES = pd.DataFrame({"source": ["c", "d", "a"], "destination": ["a", "b", "b"]})
@@ -165,9 +165,14 @@ def test_values_declared_as_missing_are_null():
 
 
 def test_a_worker_hands_its_warnings_to_the_client():
-    with collected_warnings() as messages, warnings.catch_warnings():
-        warnings.simplefilter("error")
-        ws.run(Mean, EDGES)
+    messages: Warnings = []
+    token = collected.set(messages)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            ws.run(Mean, EDGES)
+    finally:
+        collected.reset(token)
     assert [(text.split(":")[0], category) for text, category in messages] == [
         ("Mean", ws.GraphWarning)
     ]
