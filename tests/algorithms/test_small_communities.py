@@ -69,7 +69,7 @@ def edges_of(graph: nx.Graph) -> Edges:
     return Edges(source, destination, len(graph), weight, directed=False)
 
 
-@pytest.mark.long
+@pytest.mark.product
 def test_modularity_is_not_below_the_best_of_networkx() -> None:
     for graph in chain(known_graphs(), random_graphs()):
         best = max(

@@ -74,7 +74,7 @@ def test_the_gpu_block_runs_in_the_emulator(monkeypatch):
     assert ranks["pagerank"] == pytest.approx(list(expected["pagerank"]), rel=1e-6)
 
 
-@pytest.mark.long
+@pytest.mark.product
 def test_the_cluster_block_takes_parquet_to_parquet(tmp_path):
     edges = generators.erdos_renyi(50, 200, seed=1, frame="pandas")
     (tmp_path / "edges").mkdir()
