@@ -158,7 +158,7 @@ def mark_products(items: list[pytest.Item]) -> None:
     Left out are cases whose places, in the lists of values of all arguments, do not add up to the test's
     remainder modulo the length of the shortest list.  So each value occurs, and of three arguments or
     more each pair of values.  The battery of shapes in the emulator, and the two dozen kinds of loops that
-    run on it there, are such a product as well: each loop runs on every sixth shape.
+    run on it there, are such a product as well: each loop runs on every fourth shape.
     """
     cases: dict[str, list[pytest.Item]] = {}
     for item in items:
@@ -169,7 +169,7 @@ def mark_products(items: list[pytest.Item]) -> None:
         lengths = [len(set(column)) for column in zip(*places, strict=True)]
         is_battery = len(SHAPES.keys() & {item.callspec.id for item in members}) > MANY
         if is_battery and EMULATED.search(test):
-            least = 6
+            least = 4
         elif len(lengths) > 1 and math.prod(lengths) == len(set(places)):
             least = min(lengths)
         else:  # one argument, or pairs that are written one by one

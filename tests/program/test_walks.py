@@ -306,7 +306,10 @@ def test_weights_must_be_finite_and_not_negative() -> None:
         graph = ws.Graph(FRAME.assign(weight=value), weight=None, attributes=["weight"])
         with pytest.raises(ws.InputError, match=error):
             ws.run(by_weight, graph, length=2)
-    with pytest.raises(ws.InputError, match="'time', which the graph lacks"):
+    with pytest.raises(
+        ws.InputError,
+        match="reads the edge attribute 'time', and the frame of edges has no such column",
+    ):
         ws.run(in_time, FRAME.drop(columns=["time", "weight"]), length=2)
 
 
