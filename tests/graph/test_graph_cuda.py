@@ -911,6 +911,30 @@ def test_arrays_by_dlpack(monkeypatch):
     check_same(graph, made)
 
 
+class Tensor(Exchanged):
+    """An array that is still being computed on a stream that its interface does not name, as PyTorch's are."""
+
+    @property
+    def __cuda_array_interface__(self):
+        return {"version": 2, "data": (0, False)}
+
+
+def test_work_queued_on_another_stream_comes_first(monkeypatch):
+    source, destination = np.array([3, 1, 0]), np.array([1, 0, 2])
+    ordered = []
+
+    def from_dlpack(array):
+        ordered.append(array)
+        return array._values
+
+    monkeypatch.setattr(device().xp, "from_dlpack", from_dlpack)
+    made = Graph.from_arrays(Tensor(source, 2), Tensor(destination, 2))
+    check_same(Graph.from_arrays(source, destination), made)
+    assert len(ordered) == 2
+    Graph.from_arrays(OnDevice(source), OnDevice(destination))  # has no DLPack
+    assert len(ordered) == 2
+
+
 class Differentiated:
     """A tensor of PyTorch that requires its gradient."""
 

@@ -79,6 +79,9 @@ class DeviceColumn(Column):
 def device_values(data: Any, argument: str) -> DeviceColumn:
     """Read an array in a GPU's memory as a column, without a copy.
 
+    Work that is queued on the array comes first: DLPack's protocol orders the streams of two libraries, and so does
+    `__cuda_array_interface__` if it names a stream, which PyTorch's does not.
+
     Parameters
     ----------
     data : array of CuPy, Numba, PyTorch or others
@@ -97,7 +100,9 @@ def device_values(data: Any, argument: str) -> DeviceColumn:
     """
     xp = device().xp
     try:
-        by_dlpack = not hasattr(data, "__cuda_array_interface__")
+        described = getattr(data, "__cuda_array_interface__", None)
+        unordered = described is None or "stream" not in described
+        by_dlpack = unordered and hasattr(data, "__dlpack__")
         values = xp.from_dlpack(data) if by_dlpack else xp.asarray(data)
     except (BufferError, RuntimeError, TypeError, ValueError) as error:
         raise InputError(f"{argument}: the array cannot be read: {error}") from error
