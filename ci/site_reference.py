@@ -11,6 +11,7 @@ from __future__ import annotations
 import inspect
 import shutil
 import sys
+import textwrap
 from dataclasses import is_dataclass
 from pathlib import Path
 from typing import Any
@@ -69,22 +70,26 @@ def group_of(value: Any) -> str:
 def program_page(name: str, program: VertexProgram) -> str:
     """Return the page of a built-in vertex program: its docstring and its source."""
     path = Path(inspect.getfile(program.functions["compute"])).relative_to(ROOT)
-    return (
-        f".. py:data:: {name}\n\n   {program.doc}\n\n   Its source:\n\n"
-        f"   .. literalinclude:: /../../{path}\n      :pyobject: {name}\n"
+    return data(name, program.doc) + (
+        f"\n   Its source:\n\n   .. literalinclude:: /../../{path}\n      :pyobject: {name}\n"
     )
+
+
+def data(name: str, text: str) -> str:
+    """Return the entry of a value, with its documentation."""
+    return f".. py:data:: {name}\n\n" + textwrap.indent(text, "   ") + "\n"
 
 
 def value_page(name: str, value: Any) -> str:
     """Return the page of a declaration that is a value, such as `ws.float32` or `ws.out_degree`."""
     text = inspect.getdoc(type(value)) or ""
     if isinstance(value, ScalarType):
+        examples = text.partition("Examples\n")
         text = f"The type of a state field, an attribute or a parameter: NumPy's ``{value.dtype}``."
         if value.holds_vertex:
             text += "\n\nIt holds the number of a vertex, which is an id in results."
-    return f".. py:data:: {name}\n\n" + "".join(
-        f"   {line}".rstrip() + "\n" for line in text.splitlines()
-    )
+        text = "\n\n".join([text, "".join(examples[1:])])
+    return data(name, text)
 
 
 def arguments_of(kind: type) -> str:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Sequence
 from functools import partial
 
+from bench.cpu.accelerators import law
 from bench.cpu.cuts import GRAPHS, cuts
 from bench.cpu.first_result import first_result
 from bench.cpu.groups import groups
@@ -29,6 +30,7 @@ PARTS = {
     "unlike": Part(unlike_cores, ("RMAT17, one of two at half speed",), by_name=True, fixed=True),
     "on-disk": Part(on_disk, ("24 M edges on disk",), by_name=True, fixed=True),
     "networkx": Part(networkx_script, QUICK[0]),
+    "accelerators": Part(law, QUICK[0]),
 }
 
 
