@@ -3,6 +3,13 @@
 `karate_club` and `southern_women` are observations that sociologists published; the tables here hold the
 facts alone, in which there is no copyright, and each function names its source.  `streets` and `circles` are
 made from a seed by the generators, which are public here too; like the library, they are under Apache-2.0.
+
+Examples
+--------
+>>> import cugraph_ws as ws
+>>> friends = ws.datasets.karate_club()
+>>> len(friends), len(ws.datasets.grid(3, 3))
+(78, 12)
 """
 
 from __future__ import annotations

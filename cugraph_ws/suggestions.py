@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from typing import Any
 
-__all__ = ["OURS", "did_you_mean"]
+__all__ = ["OURS", "did_you_mean", "near_id"]
 
 # Their name, and ours.
 OURS: dict[str, str] = {
@@ -271,6 +272,20 @@ def did_you_mean(name: str, names: Iterable[str], prefix: str = "") -> str:
     if close and not _is_class(close[0]) and not _is_class(name):
         close = [word for word in close if not _is_class(word)]
     return f"; did you mean {' or '.join(prefix + word for word in close)}?" if close else ""
+
+
+def near_id(value: str, ids: Iterable[Any]) -> str:
+    """Return a remedy for a text that is no vertex: the id that is most like it, "" if none is.
+
+    Parameters
+    ----------
+    value : str
+    ids : iterable
+        Those of all vertices; those that are not texts are left out.
+    """
+    by_plain = {known.strip().casefold(): known for known in ids if isinstance(known, str)}
+    near = difflib.get_close_matches(value.strip().casefold(), by_plain, n=1, cutoff=CLOSE)
+    return f"; did you mean {by_plain[near[0]]!r}?" if near else ""
 
 
 def _is_class(name: str) -> bool:

@@ -63,8 +63,12 @@ def local_cluster(workers: int | None = None, **options: Any) -> Iterator[Client
     Examples
     --------
     >>> import cugraph_ws as ws
-    >>> with ws.local_cluster(2) as client:  # doctest: +SKIP
-    ...     ranks = ws.pagerank(dask_edges).compute()
+    >>> import dask.dataframe as dd
+    >>> edges = dd.from_pandas(ws.datasets.karate_club(), npartitions=2)
+    >>> with ws.local_cluster(2) as client:
+    ...     ranks = ws.pagerank(edges).compute()
+    >>> len(ranks)
+    34
     """
     need_dask()
     from distributed import Client, LocalCluster

@@ -46,6 +46,14 @@ class ClusterScan:
         Relative speeds, mean 1, in the order of `workers`.
     proposal : dict
         `workers` and `balance`, as `Graph` takes them.
+
+    Examples
+    --------
+    >>> import cugraph_ws as ws
+    >>> with ws.local_cluster(2) as client:
+    ...     scan = ws.cluster_scan(engine="cpu")
+    >>> len(scan.workers), list(scan.links["between"]), sorted(scan.proposal)
+    (2, ['same host'], ['balance', 'workers'])
     """
 
     workers: Any = field(repr=False)
@@ -126,8 +134,13 @@ def cluster_scan(
     Examples
     --------
     >>> import cugraph_ws as ws
-    >>> scan = ws.cluster_scan()  # doctest: +SKIP
-    >>> graph = ws.Graph(dask_edges, **scan.proposal)  # doctest: +SKIP
+    >>> import dask.dataframe as dd
+    >>> edges = dd.from_pandas(ws.datasets.karate_club(), npartitions=2)
+    >>> with ws.local_cluster(2) as client:
+    ...     graph = ws.Graph(edges, **ws.cluster_scan(engine="cpu").proposal)
+    ...     ranks = ws.pagerank(graph).compute()
+    >>> len(ranks)
+    34
     """
     check_choice("engine", engine, ("auto", "cpu", "cuda"))
     need_dask()

@@ -116,6 +116,13 @@ class CheckReport:
         Runs that the library refuses for this program, and why.
     differences : list of Difference
         The first difference of each run and of each declaration, sorted by superstep.
+
+    Examples
+    --------
+    >>> import cugraph_ws as ws
+    >>> report = ws.check(ws.SSSP, ws.datasets.karate_club(), start=0)
+    >>> bool(report), report.supersteps, "cpu" in report.configurations[0]
+    (True, 3, True)
     """
 
     program: str
@@ -187,6 +194,29 @@ def check(
         If an argument is invalid.
     ProgramError
         If the program is invalid, or the reference computes a number that its field cannot hold.
+
+    Examples
+    --------
+    The program says that messages may come in any order, and `apply` forgets what the vertex had:
+
+    >>> import cugraph_ws as ws
+    >>> @ws.vertex_program
+    ... class Forgetful:
+    ...     hops: ws.float64
+    ...     combine = min
+    ...     asynchronous = True
+    ...
+    ...     def init(vertex):
+    ...         return 1.0 * vertex
+    ...
+    ...     def compute(src):
+    ...         return src.hops + 1.0
+    ...
+    ...     def apply(old, gathered):
+    ...         return gathered
+    >>> report = ws.check(Forgetful, ws.datasets.karate_club(), max_iter=5)
+    >>> bool(report), report.differences[0].superstep
+    (False, 0)
     """
     if not isinstance(program, (VertexProgram, Phases, EdgeProgram, WalkProgram)):
         raise InputError(

@@ -53,6 +53,13 @@ class Explanation:
     code : str
         The module that was generated for the program and is compiled: adaptors around its functions, and the
         loops or kernels.
+
+    Examples
+    --------
+    >>> import cugraph_ws as ws
+    >>> plan = ws.explain(ws.PageRank, ws.datasets.karate_club())
+    >>> plan.schedule, plan.engine, plan.state
+    ('dense', 'cpu', {'pagerank': 'float64', 'share': 'float64'})
     """
 
     program: str

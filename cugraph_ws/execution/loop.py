@@ -330,6 +330,13 @@ class Result(ReadableResult, Generic[FrameT]):
         supersteps.
     profile : Profile or None
         What ran, for how long, and the bytes that it moved, if the run was asked for it.
+
+    Examples
+    --------
+    >>> import cugraph_ws as ws
+    >>> result = ws.run(ws.BFS, ws.datasets.karate_club(), start=0)
+    >>> result.iterations, result.stopped, result.trace["active"].tolist()
+    (3, 'converged', [1, 16, 7])
     """
 
     graph: GraphView[FrameT] = field(repr=False)

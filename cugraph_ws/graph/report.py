@@ -43,6 +43,14 @@ class GraphReport:
     choices : dict of str to str
         For each program whose supersteps gather from all in-neighbours: the layout that its last run
         with `layout="auto"` chose, and why.  Empty for a graph on a cluster.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> graph = ws.Graph(pd.DataFrame({"source": [1, 1, 3], "destination": [2, 2, 3]}))
+    >>> graph.report.vertices, graph.report.duplicates, graph.report.self_loops
+    (3, 1, 1)
     """
 
     vertices: int

@@ -27,10 +27,12 @@ from cugraph_ws.frames.values import cast_numbers, is_one_number, number_for_all
 from cugraph_ws.graph.owners import Owners
 from cugraph_ws.runtime.arrays import as_host, count_true
 from cugraph_ws.runtime.bins import bin_counts
+from cugraph_ws.suggestions import near_id
 
 __all__ = ["Vertices", "id_columns", "value_column"]
 
 PAIR = ("first", "second")  # the columns of pairs of vertices
+COMPARED_IDS = 1 << 14  # with more, an unknown one is compared with none
 KEPT_IDS = 1 << 12  # vertices of which result columns are kept: with more, other work takes longer
 
 
@@ -267,8 +269,12 @@ class Vertices:
 
     def _plain(self, number: int) -> list[Any]:
         """Return the parts of an id as Python objects."""
-        parts = self.numbering.decode(np.array([number]))
-        return [kind.plain(part)[0].as_py() for kind, part in zip(self.types, parts, strict=True)]
+        return [part[0].as_py() for part in self._plain_parts(self._xp.asarray([number]))]
+
+    def _plain_parts(self, numbers: Any) -> list[pa.Array]:
+        """Return the ids of vertices on the host, an array for each part, as the caller wrote them."""
+        parts = self.numbering.decode(numbers)
+        return [kind.plain(part) for kind, part in zip(self.types, parts, strict=True)]
 
     def keep_attributes(self, frame: Frame, rows: Any) -> None:
         """Copy the attributes of a vertex frame, in which row i is the vertex `rows[i]`.
@@ -469,8 +475,16 @@ class Vertices:
         count = count_true(unknown)
         if count:
             row = self._scalar(unknown.argmax())
-            self._refuse_unknown(self._shown(columns, row), count, argument)
+            near = "" if len(columns) > 1 else self._near(columns[0].value(row))
+            self._refuse_unknown(self._shown(columns, row), count, argument, near)
         return numbers
+
+    def _near(self, value: Any) -> str:
+        """Return which id an unknown text may stand for, as a remedy; "" if none is like it, or there are many."""
+        if not isinstance(value, str) or self.size > COMPARED_IDS:
+            return ""
+        (ids,) = self._plain_parts(self._xp.arange(self.size))
+        return near_id(value, ids.to_pylist())
 
     def _look_up(self, parts: Sequence[Any]) -> Any:
         """Return the numbers of ids in their own types, -1 if unknown."""
@@ -483,12 +497,12 @@ class Vertices:
         return shown(value[0] if len(value) == 1 else tuple(value))
 
     @staticmethod
-    def _refuse_unknown(shown: str, count: int, argument: str) -> NoReturn:
+    def _refuse_unknown(shown: str, count: int, argument: str, near: str = "") -> NoReturn:
         """Raise InputError for ids that are not vertices."""
         more = f", and {count - 1} more" if count > 1 else ""
         raise InputError(
-            f"{argument}: {shown} is not a vertex of the graph{more}; give an id of the edges, or list vertices "
-            f"without edges in Graph(vertices=...)"
+            f"{argument}: {shown} is not a vertex of the graph{more}"
+            + (near or "; give an id of the edges, or list vertices without edges in Graph(vertices=...)")
         )
 
     def _distinct(self, rows: Any, argument: str) -> Any:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 import numpy as np
+import pyarrow as pa
 
 from cugraph_ws.backends.cuda.cudf_frames import (
     Validity,
@@ -88,9 +89,8 @@ class DeviceVertices(Vertices):
             for kind, part in zip(self.types, self.numbering.decode(places), strict=True)
         ]
 
-    def _plain(self, number: int) -> list[Any]:
-        columns = self._outputs(VertexNumbers(device().xp.asarray([number])))
-        return [as_series(column).to_arrow()[0].as_py() for column in columns]
+    def _plain_parts(self, numbers: Any) -> list[pa.Array]:
+        return [as_series(column).to_arrow() for column in self._outputs(VertexNumbers(numbers))]
 
     def _encode(self, columns: Sequence[Column], argument: str) -> Any:
         column, kind = columns[0], self.types[0]
