@@ -117,6 +117,18 @@ def belief_propagation(
     References
     ----------
     .. [1] J. Pearl, "Probabilistic Reasoning in Intelligent Systems", Morgan Kaufmann 1988.
+
+    Examples
+    --------
+    Neighbours agree three times as often as they differ; Ann says yes with probability 0.9:
+
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> friends = pd.DataFrame({"source": ["Ann", "Bob"], "destination": ["Bob", "Cy"]})
+    >>> priors = pd.DataFrame({"vertex": ["Ann"], "no": [0.1], "yes": [0.9]})
+    >>> beliefs = ws.belief_propagation(friends, priors, coupling=[[3, 1], [1, 3]])
+    >>> beliefs.belief_1.round(3).tolist()
+    [0.9, 0.7, 0.6]
     """
     loop = BeliefPropagation(priors, coupling, damping, tol, max_iter)
     attributes = [coupling] if isinstance(coupling, str) and coupling != weight else []
@@ -151,6 +163,18 @@ class BeliefPropagation(Loop):
         Fraction of the old messages that is kept, and the largest change at convergence.
     max_iter : int
         Maximum number of iterations.
+
+    Examples
+    --------
+    What Ann says reaches Bob in the first step and Cy in the second; in the third nothing changes:
+
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> friends = pd.DataFrame({"source": ["Ann", "Bob"], "destination": ["Bob", "Cy"]})
+    >>> priors = pd.DataFrame({"vertex": ["Ann"], "no": [0.1], "yes": [0.9]})
+    >>> result = ws.run(ws.BeliefPropagation(priors, coupling=[[3, 1], [1, 3]]), friends)
+    >>> result.iterations, result.trace.residual.round(2).tolist()
+    (3, [0.85, 0.41, 0.0])
     """
 
     name = "belief_propagation"

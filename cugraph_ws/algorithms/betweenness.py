@@ -246,6 +246,17 @@ class Betweenness(ArrayLoop):
         Seed of the sample.
     edges : bool
         Whether edges are scored as well.
+
+    Examples
+    --------
+    How many pairs of stops on a line have a way through a stop, or to it:
+
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> line = pd.DataFrame({"source": ["a", "b", "c"], "destination": ["b", "c", "d"]})
+    >>> loop = ws.Betweenness(normalized=False, endpoints=True)
+    >>> ws.run(loop, line, directed=False).frame.betweenness_centrality.tolist()
+    [3.0, 5.0, 5.0, 3.0]
     """
 
     name = "betweenness_centrality"

@@ -38,7 +38,22 @@ UNREACHED = 2**30  # represents math.inf in an int32 field
 
 @vertex_program
 class BFS:
-    """Hops from the nearest start vertex, and the predecessor on such a path."""
+    """Hops from the nearest start vertex, and the predecessor on such a path.
+
+    Examples
+    --------
+    Friends of friends of Ann: the run stops after two supersteps.
+
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> names = ["Ann", "Bob", "Cy", "Dee", "Eve"]
+    >>> friends = pd.DataFrame({"source": names[:-1], "destination": names[1:]})
+    >>> result = ws.run(ws.BFS, friends, start="Ann", max_iter=2, directed=False)
+    >>> result.frame.dropna(subset="distance").vertex.tolist(), result.stopped
+    (['Ann', 'Bob', 'Cy'], 'max_iter')
+    >>> ws.run(ws.BFS, friends, start=["Ann", "Eve"], directed=False).frame.distance.tolist()
+    [0, 1, 2, 1, 0]
+    """
 
     distance: ws.nullable(ws.int32, math.inf)
     predecessor: ws.predecessor

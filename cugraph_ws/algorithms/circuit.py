@@ -39,7 +39,20 @@ GREATEST_TOTAL = 1e300  # larger totals could make conductance times voltage ove
 
 @vertex_program
 class Circuit:
-    """Voltage of every vertex, given the voltages of some."""
+    """Voltage of every vertex, given the voltages of some.
+
+    Examples
+    --------
+    A coarse tolerance needs fewer supersteps, and the residual says how far the last one moved:
+
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> wires = pd.DataFrame({"source": ["plus", "a", "b"], "destination": ["a", "b", "minus"]})
+    >>> ends = {"plus": 9.0, "minus": 0.0}
+    >>> result = ws.run(ws.Circuit, wires, sources=ends, directed=False, tol=0.1)
+    >>> result.frame.voltage.round(2).tolist(), result.iterations, round(result.residual, 3)
+    ([5.98, 2.95, 0.0, 9.0], 7, 0.07)
+    """
 
     voltage: ws.float64
     weight: ws.edge(ws.float64, default=1.0, least=0.0)
@@ -119,6 +132,18 @@ def circuit(
         If a conductance is negative, or a source vertex is unknown.
     ConvergenceError
         If `max_iter` or `timeout` is reached first; `.result` has the voltages so far.
+
+    Examples
+    --------
+    A battery of 9 volts, and resistors of 100 and 200 ohms in series:
+
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> wires = pd.DataFrame({"source": ["plus", "middle"], "destination": ["middle", "minus"]})
+    >>> wires["conductance"] = [1 / 100, 1 / 200]
+    >>> ends = {"plus": 9.0, "minus": 0.0}
+    >>> ws.circuit(wires, ends, weight="conductance", directed=False).voltage.round(3).tolist()
+    [6.0, 0.0, 9.0]
     """
     result = run_on(
         Circuit,

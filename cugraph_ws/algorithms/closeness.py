@@ -277,6 +277,17 @@ class DistanceSums(ArrayLoop):
         Number of vertices to sample, for sums of all vertices.
     seed : int
         Seed of the sample.
+
+    Examples
+    --------
+    How many vertices reach "c", and the sum of their distances to it; nothing is computed for others:
+
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> edges = pd.DataFrame({"source": ["a", "b", "d"], "destination": ["b", "c", "b"]})
+    >>> frame = ws.run(ws.DistanceSums(["c"]), edges).frame
+    >>> frame.reached.tolist(), frame.distances.tolist()
+    ([0, 0, 3, 0], [0, 0, 5, 0])
     """
 
     name = "distance_sums"

@@ -202,6 +202,15 @@ class CoreNumber(Loop):
     k : int, optional
         Stop when the k-core is known.  Core numbers of `k` or more are then only lower bounds, which
         are at least `k`.
+
+    Examples
+    --------
+    How many members are in the 3-core; the run stops when that is known:
+
+    >>> import cugraph_ws as ws
+    >>> result = ws.run(ws.CoreNumber(k=3), ws.datasets.karate_club(), directed=False)
+    >>> int((result.frame.core_number >= 3).sum()), result.converged
+    (22, True)
     """
 
     name = "core_number"

@@ -50,6 +50,22 @@ class EigenvectorCentrality:
 
     A + I has the eigenvectors of A, and no other eigenvalue of the greatest absolute value: on a
     bipartite graph A alone would swing between two vectors.
+
+    Examples
+    --------
+    A run of three supersteps writes a checkpoint, from which another goes on:
+
+    >>> import tempfile
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> edges = pd.DataFrame({"source": ["a", "b", "c", "c"], "destination": ["b", "c", "a", "d"]})
+    >>> graph = ws.Graph(edges, directed=False)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = f"{folder}/state.parquet"
+    ...     first = ws.run(ws.EigenvectorCentrality, graph, max_iter=3, checkpoint=path)
+    ...     result = ws.run(ws.EigenvectorCentrality, graph, resume=path)
+    >>> first.converged, result.converged, result.iterations - len(result.trace)
+    (False, True, 3)
     """
 
     eigenvector_centrality: ws.float64
@@ -82,7 +98,19 @@ class EigenvectorCentrality:
 
 @vertex_program
 class KatzCentrality:
-    """Weighted number of walks that end at every vertex: x = alpha A x + beta."""
+    """Weighted number of walks that end at every vertex: x = alpha A x + beta.
+
+    Examples
+    --------
+    With `alpha=1`, in a graph without cycles, the number of walks that end at each vertex:
+
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> edges = pd.DataFrame({"source": list("aabc"), "destination": list("bcdd")})
+    >>> result = ws.run(ws.KatzCentrality, edges, alpha=1.0)
+    >>> result.frame.katz_centrality.tolist(), result.iterations
+    ([1.0, 2.0, 2.0, 5.0], 4)
+    """
 
     katz_centrality: ws.float64
     # What out-neighbours read.  On a GPU it is rounded as PageRank's messages are.

@@ -150,6 +150,18 @@ class HITS(ArrayLoop):
         First hub values.
     normalized : bool
         Whether the results sum to 1.
+
+    Examples
+    --------
+    Not normalized, the best hub and the best authority have 1:
+
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> sites = ["blog", "blog", "forum"], ["shop", "wiki", "wiki"]
+    >>> links = pd.DataFrame({"source": sites[0], "destination": sites[1]})
+    >>> result = ws.run(ws.HITS(normalized=False), links)
+    >>> result.frame.hubs.round(3).tolist(), result.frame.authorities.round(3).tolist()
+    ([1.0, 0.618, 0.0, 0.0], [0.0, 0.0, 0.618, 1.0])
     """
 
     name = "hits"

@@ -248,6 +248,17 @@ class MaximalIndependentSet(_GreedyLoop):
     ----------
     seed : int
         Seed of the priorities.
+
+    Examples
+    --------
+    Another seed may give another set; no two of its vertices are joined:
+
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> edges = pd.DataFrame({"source": ["a", "b", "c", "c"], "destination": ["b", "c", "a", "d"]})
+    >>> frame = ws.run(ws.MaximalIndependentSet(seed=1), edges, directed=False).frame
+    >>> frame.vertex[frame.in_set].tolist()
+    ['b', 'd']
     """
 
     name = "maximal_independent_set"
@@ -281,6 +292,17 @@ class Coloring(_GreedyLoop):
     ----------
     seed : int, optional
         Seed of the priorities; by default vertices with many neighbours are first.
+
+    Examples
+    --------
+    Exams that have a student in common are joined; exams of one colour can take place at once:
+
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> exams = {"source": ["art", "art", "law", "law"], "destination": ["law", "music", "music", "sport"]}
+    >>> result = ws.run(ws.Coloring(), pd.DataFrame(exams), directed=False)
+    >>> result.frame.groupby("color").vertex.apply(list).tolist(), result.converged
+    ([['law'], ['art', 'sport'], ['music']], True)
     """
 
     name = "coloring"

@@ -136,6 +136,15 @@ class LabelPropagation(Loop):
         Number of iterations.
     seed : int, optional
         Seed of the order in which vertices take labels; if not given, all take them at once.
+
+    Examples
+    --------
+    The run ends before `max_iter` iterations if no label changes any more:
+
+    >>> import cugraph_ws as ws
+    >>> result = ws.run(ws.LabelPropagation(seed=1), ws.datasets.karate_club(), directed=False)
+    >>> result.frame.label.nunique(), result.iterations, result.converged
+    (3, 4, True)
     """
 
     name = "label_propagation"

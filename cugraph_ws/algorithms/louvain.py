@@ -93,6 +93,16 @@ class Communities(_Pair[FrameT]):
         The community of each vertex.
     modularity : float
         Of the communities.
+
+    Examples
+    --------
+    >>> import cugraph_ws as ws
+    >>> communities = ws.louvain(ws.datasets.karate_club())
+    >>> communities.frame.partition.nunique(), round(communities.modularity, 3)
+    (4, 0.445)
+    >>> frame, modularity = communities
+    >>> frame.columns.tolist()
+    ['vertex', 'partition']
     """
 
     __slots__ = ()
@@ -340,6 +350,15 @@ class Louvain(Loop):
     ----------
     max_level, threshold, resolution, objective, hierarchy, seed, initial
         See `louvain`.
+
+    Examples
+    --------
+    The modularity after each sweep of the first level, and how many communities it leaves:
+
+    >>> import cugraph_ws as ws
+    >>> result = ws.run(ws.Louvain(max_level=1), ws.datasets.karate_club())
+    >>> (-result.trace.residual).round(3).tolist(), result.frame.partition.nunique()
+    ([0.358, 0.412, 0.427, 0.427], 5)
     """
 
     name = "louvain"

@@ -83,6 +83,17 @@ def maximal_bipartite_matching(
     ----------
     .. [1] G. E. Blelloch, J. T. Fineman and J. Shun, "Greedy sequential maximal independent set
        and matching are parallel on average", SPAA 2012.
+
+    Examples
+    --------
+    Each applicant gets at most one of the jobs that they want:
+
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> applicants, jobs = ["Ann", "Ann", "Bob"], ["baker", "cook", "baker"]
+    >>> wishes = pd.DataFrame({"source": applicants, "destination": jobs})
+    >>> ws.maximal_bipartite_matching(wishes, left=["Ann", "Bob"]).head(2).to_dict("list")
+    {'vertex': ['Ann', 'Bob'], 'mate': ['cook', 'baker']}
     """
     result = run_on(
         MaximalBipartiteMatching(left, seed),
@@ -106,6 +117,20 @@ class MaximalBipartiteMatching(Loop):
         Ids of the left vertices, or the name of a vertex attribute.
     seed : int
         Seed of the edges' ranks.
+
+    Examples
+    --------
+    Seeds differ in who gets the job that two want:
+
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> applicants, jobs = ["Ann", "Ann", "Bob"], ["baker", "cook", "baker"]
+    >>> wishes = pd.DataFrame({"source": applicants, "destination": jobs})
+    >>> for seed in 0, 2:
+    ...     result = ws.run(ws.MaximalBipartiteMatching(["Ann", "Bob"], seed), wishes)
+    ...     print(result.frame.dropna().vertex.tolist(), result.converged)
+    ['Ann', 'Bob', 'baker', 'cook'] True
+    ['Ann', 'baker'] True
     """
 
     name = "maximal_bipartite_matching"

@@ -102,6 +102,18 @@ class MultiSource(Loop):
         Maximum number of supersteps of each search.
     parameters : Any
         Further arguments of the program.
+
+    Examples
+    --------
+    Parameters of the program hold for every search, here that paths are no longer than 3:
+
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> roads = {"source": ["a", "b", "c"], "destination": ["b", "c", "a"], "weight": [1.0, 2.0, 4.0]}
+    >>> loop = ws.MultiSource(ws.SSSP, "start", ["a", "b"], cutoff=3.0)
+    >>> frame = ws.run(loop, pd.DataFrame(roads)).frame
+    >>> frame.pivot(index="source", columns="vertex", values="distance").values.tolist()
+    [[0.0, 1.0, 3.0], [nan, 0.0, 2.0]]
     """
 
     by_vertex = False

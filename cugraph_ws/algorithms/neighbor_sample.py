@@ -202,6 +202,17 @@ class NeighborSample(Loop):
     ----------
     starts, fanouts, batches, replace, weighted, direction, time, before, attributes, seed
         See `neighbor_sample`.
+
+    Examples
+    --------
+    Each hop is a step, and each batch a sample of its own:
+
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> edges = pd.DataFrame({"source": list("abcd"), "destination": list("bcda")})
+    >>> result = ws.run(ws.NeighborSample(["c", "a"], [1, 1], batches=[0, 1]), edges)
+    >>> result.iterations, result.frame.groupby("batch").source.apply(list).tolist()
+    (2, [['b', 'a'], ['d', 'c']])
     """
 
     name = "neighbor_sample"

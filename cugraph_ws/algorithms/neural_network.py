@@ -29,7 +29,21 @@ __all__ = ["NeuralNetwork", "neural_network"]
 
 @vertex_program
 class NeuralNetwork:
-    """Activation of every neuron, the hyperbolic tangent of its weighted inputs."""
+    """Activation of every neuron, the hyperbolic tangent of its weighted inputs.
+
+    Examples
+    --------
+    Two neurons that excite each other keep the sign that they start with:
+
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> weights = {"source": ["left", "right"], "destination": ["right", "left"], "weight": 2.0}
+    >>> for first in 0.1, -0.1:
+    ...     result = ws.run(ws.NeuralNetwork, pd.DataFrame(weights), activation=first)
+    ...     print(result.frame.activation.round(3).tolist(), result.converged)
+    [0.958, 0.958] True
+    [-0.958, -0.958] True
+    """
 
     activation: ws.float64
     weight: ws.edge(ws.float64)
@@ -105,6 +119,18 @@ def neural_network(
         If an activation is missing, or an argument is invalid.
     ConvergenceError
         If `max_iter` or `timeout` is reached first; `.result` has the activations so far.
+
+    Examples
+    --------
+    A neuron that is active if one of its inputs is, here only the first:
+
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> names, weights = ["first", "second", "bias"], [4.0, 4.0, -2.0]
+    >>> synapses = pd.DataFrame({"source": names, "destination": "either", "weight": weights})
+    >>> inputs = {"first": 1.0, "second": 0.0, "bias": 1.0, "either": 0.0}
+    >>> ws.neural_network(synapses, inputs, fixed=names).round(3).to_dict("list")["activation"]
+    [1.0, 0.964, 1.0, 0.0]
     """
     result = run_on(
         NeuralNetwork,

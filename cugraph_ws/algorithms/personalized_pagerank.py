@@ -169,6 +169,18 @@ class PersonalizedPageRank(ArrayLoop):
         Number of vertices to return for each seed.
     format : {"long", "columns"}
         Format of the result.
+
+    Examples
+    --------
+    A column for each seed, in their order:
+
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> edges = pd.DataFrame({"source": ["a", "b", "c", "c"], "destination": ["b", "c", "a", "d"]})
+    >>> loop = ws.PersonalizedPageRank(["a", "d"], format="columns")
+    >>> frame = ws.run(loop, edges, directed=False).frame
+    >>> frame.pagerank_0.round(3).tolist(), frame.pagerank_1.round(3).tolist()
+    ([0.344, 0.238, 0.326, 0.092], [0.185, 0.185, 0.375, 0.256])
     """
 
     name = "personalized_pagerank"

@@ -428,6 +428,15 @@ class Similarity(Loop):
     use_weight : bool
     top, at_least : int, float, optional
         See `jaccard`.
+
+    Examples
+    --------
+    The only pair with eight or more friends in common, and how many they are:
+
+    >>> import cugraph_ws as ws
+    >>> result = ws.run(ws.Similarity("common", at_least=8), ws.datasets.karate_club())
+    >>> result.frame.values.tolist()
+    [[32.0, 33.0, 10.0]]
     """
 
     checkpoints = "on one machine"

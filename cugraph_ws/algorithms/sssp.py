@@ -41,7 +41,19 @@ __all__ = ["SSSP", "sssp"]
 
 @vertex_program
 class SSSP:
-    """Length of the shortest path from the nearest start, and the predecessor on it."""
+    """Length of the shortest path from the nearest start, and the predecessor on it.
+
+    Examples
+    --------
+    The nearest of two depots, no farther than 4, and the place before on the way:
+
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> roads = {"source": ["a", "b", "d"], "destination": ["b", "c", "c"], "weight": [1.0, 2.0, 4.5]}
+    >>> result = ws.run(ws.SSSP, pd.DataFrame(roads), start=["a", "d"], cutoff=4.0)
+    >>> result.frame.distance.tolist(), result.frame.predecessor.dropna().tolist()
+    ([0.0, 1.0, 3.0, 0.0], ['a', 'b'])
+    """
 
     distance: ws.nullable(ws.like("weight"), math.inf)
     predecessor: ws.predecessor

@@ -99,7 +99,19 @@ def strongly_connected_components(
 
 
 class StronglyConnectedComponents(ArrayLoop):
-    """The algorithm as a loop for `run`: the first step trims and searches, each later one colours."""
+    """The algorithm as a loop for `run`: the first step trims and searches, each later one colours.
+
+    Examples
+    --------
+    The sizes of the components, by their least vertices:
+
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> edges = pd.DataFrame({"source": ["a", "b", "c", "c"], "destination": ["b", "c", "a", "d"]})
+    >>> result = ws.run(ws.StronglyConnectedComponents(), edges)
+    >>> result.frame.groupby("labels").size().to_dict(), result.converged
+    ({'a': 3, 'd': 1}, True)
+    """
 
     name = "strongly_connected_components"
     outputs: ClassVar = {"labels": True}

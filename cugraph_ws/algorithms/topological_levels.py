@@ -29,7 +29,19 @@ SHOWN = 10  # vertices of a cycle that an error names
 
 @vertex_program
 class TopologicalLevels:
-    """Most edges on a path to every vertex; in a cycle, and after it, -1."""
+    """Most edges on a path to every vertex; in a cycle, and after it, -1.
+
+    Examples
+    --------
+    Where tasks wait for each other, `topological_levels` raises an error; the program shows which wait:
+
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> tasks = {"source": ["plan", "build", "test", "test"], "destination": ["build", "test", "build", "ship"]}
+    >>> frame = ws.run(ws.TopologicalLevels, pd.DataFrame(tasks)).frame
+    >>> frame.vertex[frame.level < 0].tolist()
+    ['build', 'ship', 'test']
+    """
 
     level: ws.int64
     pending: ws.int64  # in-edges from vertices that have no level yet

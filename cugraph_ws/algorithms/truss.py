@@ -214,6 +214,17 @@ class TrussNumber(Loop):
     k : int, optional
         Remove only the edges that are not in the k-truss.  They all get the number k - 1, which need
         not be their truss number; the others keep 0.
+
+    Examples
+    --------
+    Edges in no triangle get 2, and the others keep 0:
+
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> edges = pd.DataFrame({"source": ["a", "b", "c", "c"], "destination": ["b", "c", "a", "d"]})
+    >>> frame = ws.run(ws.TrussNumber(k=3), edges, directed=False).frame
+    >>> frame[frame.truss_number == 2].values.tolist()
+    [['c', 'd', 2]]
     """
 
     name = "truss_number"

@@ -35,6 +35,17 @@ class WidestPath:
     """Width of the widest path from the nearest start, and the predecessor on it.
 
     Of integer weights, widths are int64 and exact; see `widest_path`.
+
+    Examples
+    --------
+    The heaviest lorry that reaches each town from one of two depots, by the loads that bridges bear:
+
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> bridges = {"source": ["a", "b", "d"], "destination": ["b", "c", "c"], "weight": [7.5, 3.0, 5.0]}
+    >>> result = ws.run(ws.WidestPath, pd.DataFrame(bridges), start=["a", "d"])
+    >>> result.frame.width.tolist(), result.frame.predecessor.dropna().tolist()
+    ([inf, 7.5, 5.0, inf], ['a', 'd'])
     """
 
     width: ws.nullable(ws.like("weight"), -math.inf)

@@ -22,6 +22,7 @@ from cugraph_ws.program.declarations import (
 __all__ = ["help_of"]
 
 TAB = " " * 4
+EXAMPLES = "Examples\n--------\n"  # the last section, also after those that are added
 
 
 def help_of(name: str, doc: str, declared: Mapping[str, Any], *, state: Mapping[str, State]) -> str:
@@ -43,10 +44,13 @@ def help_of(name: str, doc: str, declared: Mapping[str, Any], *, state: Mapping[
     columns = [
         f"{_columns(key, value)} : {_type(value)}" for key, value in state.items() if value.visible
     ]
-    parts = [doc or f"{name}, a program.", f"Run it by ws.run({name}, graph, ...)."]
+    text, heading, examples = doc.partition(EXAMPLES)
+    parts = [text.rstrip() or f"{name}, a program.", f"Run it by ws.run({name}, graph, ...)."]
     for title, lines in (("Parameters", arguments), ("Columns of the result", columns)):
         if lines:
             parts.append("\n".join([title, "-" * len(title), *lines]))
+    if heading:
+        parts.append((heading + examples).rstrip())
     return "\n\n".join(parts)
 
 
