@@ -9,7 +9,7 @@ Examples
 >>> import cugraph_ws as ws
 >>> friends = ws.datasets.karate_club()
 >>> len(friends), len(ws.datasets.grid(3, 3))
-(78, 12)
+(78, 24)
 """
 
 from __future__ import annotations

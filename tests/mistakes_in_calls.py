@@ -318,11 +318,11 @@ CALLS: dict[str, tuple[Any, str]] = {
     ),
     "bfs case": (
         lambda: ws.bfs(frame(source=["Anna", "b", "c"], destination=["b", "c", "Anna"]), "anna"),
-        "start: 'anna' is not a vertex of the graph; give an id of the edges, or list vertices without edges in Graph(vertices=...)",
+        "start: 'anna' is not a vertex of the graph; did you mean 'Anna'?",
     ),
     "bfs text space": (
         lambda: ws.bfs(frame(source=["Anna", "b", "c"], destination=["b", "c", "Anna"]), "Anna "),
-        "start: 'Anna ' is not a vertex of the graph; give an id of the edges, or list vertices without edges in Graph(vertices=...)",
+        "start: 'Anna ' is not a vertex of the graph; did you mean 'Anna'?",
     ),
     "max_iter text": (
         lambda: ws.pagerank(GRAPH, max_iter="100"),

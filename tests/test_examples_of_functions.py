@@ -20,13 +20,24 @@ def text_of(name: str) -> str:
 
 
 TEXTS = {text_of(name): name for name in reversed(ws.__all__)}  # several values may have one type
+OF_CLUSTERS = {"ClusterScan", "cluster_scan", "local_cluster"}
 
 
-@pytest.mark.parametrize("name", sorted(TEXTS.values()))
-def test_an_example(name):
+def check(name: str) -> None:
     """Run the examples of a docstring."""
     example = doctest.DocTestParser().get_doctest(
         text_of(name), {"__name__": name}, name, None, None
     )
     assert example.examples, f"the docstring of {name} has no example"
     assert doctest.DocTestRunner().run(example).failed == 0
+
+
+@pytest.mark.parametrize("name", sorted(set(TEXTS.values()) - OF_CLUSTERS))
+def test_an_example(name):
+    check(name)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", sorted(OF_CLUSTERS))
+def test_an_example_that_starts_workers(name):
+    check(name)

@@ -245,7 +245,7 @@ class Betweenness(ArrayLoop):
     seed : int
         Seed of the sample.
     edges : bool
-        Whether edges are scored as well.
+        Whether edges are scored as well, which `edge_betweenness_centrality` returns.
 
     Examples
     --------

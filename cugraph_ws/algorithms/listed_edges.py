@@ -29,7 +29,7 @@ class ListedEdges(ArrayLoop):
     saved: ClassVar[dict[str, Any]] = {}
     converged = False
     name: str
-    _finish: Any  # called with the arguments of `end`
+    _finish: Any = None  # called with the arguments of `end`
 
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Read the edges."""
@@ -103,6 +103,7 @@ class ListedEdges(ArrayLoop):
         part = self.near.part
         total, bytes_sent = part.halo.totals(count)
         self.converged, self.done = True, 1
-        self._finish(part, arcs, *values, total)
+        if self._finish is not None:
+            self._finish(part, arcs, *values, total)
         read = part.graph.number_of_arcs
         return Step(0, read, direction="link", filter="all", bytes_sent=bytes_sent)

@@ -19,7 +19,8 @@ from cugraph_ws.algorithms.options import Columns, RunOptions, Weight, refuse_ch
 from cugraph_ws.algorithms.registry import algorithm
 from cugraph_ws.backends import loops
 from cugraph_ws.execution.dask_frames import accepts_dask_frames
-from cugraph_ws.execution.loop import Step
+from cugraph_ws.execution.loop import Column, Step
+from cugraph_ws.frames.base import VertexNumbers
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.edges import AUTO
 from cugraph_ws.graph.footprints import Sizes
@@ -244,6 +245,8 @@ def _forest(
 class SpanningForest(ListedEdges):
     """The algorithm as a loop for `run`, with a single step.
 
+    The result has the ends of the forest's edges, sorted by destination, then source.
+
     Parameters
     ----------
     greatest : bool
@@ -251,14 +254,15 @@ class SpanningForest(ListedEdges):
 
     Examples
     --------
-    A loop stands for its run in an estimate of memory, here of at most 1 GB beside the graph:
-
+    >>> import pandas as pd
     >>> import cugraph_ws as ws
-    >>> sizes = {"number_of_edges": 10**6, "number_of_vertices": 10**5, "weighted": True}
-    >>> ws.estimate_memory(**sizes, program=ws.SpanningForest(greatest=True)).run < 10**9
-    True
+    >>> roads = {"source": ["a", "a", "b"], "destination": ["b", "c", "c"], "weight": [3, 1, 2]}
+    >>> result = ws.run(ws.SpanningForest(), pd.DataFrame(roads), directed=False)
+    >>> result.frame.values.tolist(), result.iterations
+    ([['a', 'c'], ['b', 'c']], 1)
     """
 
+    by_vertex = False
     reads_weights = True
 
     def __init__(self, *, greatest: bool = False) -> None:
@@ -274,6 +278,20 @@ class SpanningForest(ListedEdges):
         """Read the edges; on a GPU they are listed by the kernels."""
         super().start(graph, on_device=on_device)
         self._loops: Any = loops("spanning_tree", on_device=True) if on_device else None
+        nothing = self.near.xp.empty(0, np.int64)
+        self._ends = nothing, nothing  # vertex numbers of the forest's edges on this rank
+
+    @property
+    def rows_by(self) -> tuple[str, bool]:
+        """The destinations, whose owners have the edges."""
+        return self.near.part.graph.end_names[1], False
+
+    def columns(self) -> dict[str, Column]:
+        """Return the ends of the edges."""
+        graph, (tails, heads) = self.near.part.graph, self._ends
+        order = self.near.xp.argsort(heads * graph.number_of_vertices + tails)
+        ends = zip(graph.end_names, (tails, heads), strict=True)
+        return {name: VertexNumbers(end[order]) for name, end in ends}
 
     def step(self) -> Step:
         """Find the forest."""
@@ -282,6 +300,7 @@ class SpanningForest(ListedEdges):
         if not part.halo.alone:
             mine = self._together(tails, heads, words)
             arcs, tails, heads = arcs[mine], tails[mine], heads[mine]
+        self._ends = tails, heads
         return self.end(arcs, tails, heads, count=len(arcs))
 
     def _own_forest(self) -> tuple[Array, Array, Array, Array]:

@@ -44,7 +44,7 @@ class TopologicalLevels:
     """
 
     level: ws.int64
-    pending: ws.int64  # in-edges from vertices that have no level yet
+    pending = ws.hidden(ws.int64)  # in-edges from vertices that have no level yet
     degree: ws.in_degree
     contributors = "active"
 

@@ -287,6 +287,23 @@ def test_maximum_spanning_forests(name: str, directed: bool) -> None:
     assert nx.is_forest(joined) if len(joined) else not len(forest)
 
 
+@pytest.mark.filterwarnings("ignore:directed=False:cugraph_ws.GraphWarning")
+@pytest.mark.parametrize("directed", [True, False])
+@pytest.mark.parametrize("greatest", [True, False])
+def test_a_run_of_the_loop_has_the_ends_of_the_forest(greatest: bool, directed: bool) -> None:
+    edges = random_edges(40, 150, seed=6)
+    edges = edges if directed else undirected(edges)
+    function = ws.maximum_spanning_forest if greatest else ws.minimum_spanning_forest
+
+    def ends(graph: ws.Graph, **options: Any) -> pd.DataFrame:
+        return ws.run(ws.SpanningForest(greatest=greatest), graph, **options).frame
+
+    frame, names = the_answer(edges, ends), ["destination", "source"]
+    forest = the_answer(edges, function).sort_values(names, ignore_index=True)
+    assert frame.equals(frame.sort_values(names, ignore_index=True))
+    assert np.array_equal(frame.to_numpy(), forest[["source", "destination"]].to_numpy())
+
+
 def test_of_equal_weights_both_forests_take_the_first_edges() -> None:
     edges = edge_frame(random_edges(40, 150, seed=6), weighted=False).assign(
         weight=1, place=range(150)
