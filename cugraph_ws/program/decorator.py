@@ -187,7 +187,8 @@ def aggregate(function: Callable[..., Any]) -> Any:
 
     Examples
     --------
-    A rumour spreads until at least half of a club know it, which `until` reads.  So many learn it in each superstep:
+    A rumour spreads until at least half of a club know it, which `until` reads.  So many know it at first, and learn it
+    in each superstep:
 
     >>> import cugraph_ws as ws
     >>> @ws.vertex_program
