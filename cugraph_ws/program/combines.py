@@ -255,6 +255,35 @@ def histogram(k: int) -> Any:
     ------
     ProgramError
         If `k` is out of range.
+
+    Examples
+    --------
+    How often each film was given 0, 1 and 2 stars:
+
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> @ws.vertex_program
+    ... class Stars:
+    ...     none: ws.int64
+    ...     one: ws.int64
+    ...     two: ws.int64
+    ...     stars = ws.edge(ws.int64)
+    ...     combine = ws.histogram(3)
+    ...     max_iter = 1
+    ...
+    ...     def init():
+    ...         return 0, 0, 0
+    ...
+    ...     def compute(edge):
+    ...         return edge.stars
+    ...
+    ...     def apply(gathered):
+    ...         return gathered[0], gathered[1], gathered[2]
+    >>> reviews = pd.DataFrame(
+    ...     {"source": [1, 2, 3, 3], "destination": [10, 10, 10, 11], "stars": [2, 0, 2, 1]}
+    ... )
+    >>> ws.run(Stars, reviews).frame.tail(2).to_dict("list")
+    {'vertex': [10, 11], 'none': [1, 0], 'one': [0, 1], 'two': [2, 0]}
     """
     return Histogram(_size("histogram", k, MOST_BINS))
 
@@ -277,6 +306,34 @@ def top(k: int) -> Any:
     ------
     ProgramError
         If `k` is out of range.
+
+    Examples
+    --------
+    In an auction the highest bid wins, and the winner pays the second highest:
+
+    >>> import math
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> @ws.vertex_program
+    ... class Auction:
+    ...     price = ws.nullable(ws.float64, -math.inf)
+    ...     bid = ws.edge(ws.float64)
+    ...     combine = ws.top(2)
+    ...     max_iter = 1
+    ...
+    ...     def init():
+    ...         return -math.inf
+    ...
+    ...     def compute(edge):
+    ...         return edge.bid
+    ...
+    ...     def apply(gathered):
+    ...         return gathered[1]
+    >>> bids = pd.DataFrame(
+    ...     {"source": ["ann", "bob", "cat"], "destination": ["lamp"] * 3, "bid": [30.0, 45.0, 40.0]}
+    ... )
+    >>> ws.run(Auction, bids).frame.tail(1).to_dict("list")
+    {'vertex': ['lamp'], 'price': [40.0]}
     """
     return Top(_size("top", k, MOST_RANKED))
 
@@ -301,6 +358,33 @@ def bitset(k: int) -> Any:
     ------
     ProgramError
         If `k` is out of range.
+
+    Examples
+    --------
+    In which departments do the contacts of each person work?
+
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> @ws.vertex_program
+    ... class Departments:
+    ...     met: ws.int64
+    ...     department = ws.vertex_value(ws.int64)
+    ...     combine = ws.bitset(3)
+    ...     max_iter = 1
+    ...
+    ...     def init():
+    ...         return 0
+    ...
+    ...     def compute(src):
+    ...         return src.department
+    ...
+    ...     def apply(gathered):
+    ...         return gathered
+    >>> contacts = pd.DataFrame({"source": ["ann", "ann", "bob"], "destination": ["bob", "cat", "cat"]})
+    >>> works_in = {"ann": 0, "bob": 1, "cat": 2}
+    >>> met = ws.run(Departments, contacts, directed=False, department=works_in).frame["met"]
+    >>> [[place for place in range(3) if bits >> place & 1] for bits in met]
+    [[1, 2], [0, 2], [0, 1]]
     """
     return Bitset(_size("bitset", k, MOST_BITS))
 
@@ -326,6 +410,35 @@ def first_by(field: int | str, names: Sequence[str] = ()) -> Any:
     ------
     ProgramError
         If there is no such field, or a name is invalid.
+
+    Examples
+    --------
+    The cheapest offer to each buyer, and who makes it:
+
+    >>> import math
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> @ws.vertex_program
+    ... class Cheapest:
+    ...     cost: ws.float64
+    ...     seller: ws.vertex_id
+    ...     me: ws.vertex_number
+    ...     price = ws.edge(ws.float64)
+    ...     combine = ws.first_by("cost", names=("cost", "seller"))
+    ...     max_iter = 1
+    ...
+    ...     def init():
+    ...         return math.inf, -1
+    ...
+    ...     def compute(src, edge):
+    ...         return edge.price, src.me
+    ...
+    ...     def apply(gathered):
+    ...         return gathered.cost, gathered.seller
+    >>> offers = pd.DataFrame({"from": ["x", "y", "x"], "to": ["a", "a", "b"], "price": [3.0, 2.5, 4.0]})
+    >>> frame = ws.run(Cheapest, offers, source="from", destination="to").frame
+    >>> frame[frame["cost"] < math.inf].to_dict("list")
+    {'vertex': ['a', 'b'], 'cost': [2.5, 4.0], 'seller': ['y', 'x']}
     """
     if not isinstance(names, (list, tuple)):
         raise ProgramError(f"ws.first_by: names={shown(names)} is not a list; give a list of names")

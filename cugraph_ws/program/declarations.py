@@ -104,6 +104,39 @@ class ScalarType(WithoutParentheses):
         NumPy's name of the type.
     holds_vertex : bool
         Whether the number is a vertex number, converted to an id in results.
+
+    Examples
+    --------
+    The nearest shop of each corner, how far it is, and whether that is at most 5 km:
+
+    >>> import math
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> @ws.vertex_program
+    ... class NearestShop:
+    ...     km: ws.float32
+    ...     shop: ws.vertex_id
+    ...     near: ws.boolean
+    ...     length = ws.edge(ws.float32)
+    ...     shops: ws.vertex_set
+    ...     combine = ws.first_by(0)
+    ...
+    ...     def init(vertex, own):
+    ...         return (0.0, vertex, True) if own.shops else (math.inf, -1, False)
+    ...
+    ...     def compute(src, edge):
+    ...         return src.km + edge.length, src.shop
+    ...
+    ...     def apply(old, gathered):
+    ...         if gathered[0] < old.km:
+    ...             return gathered[0], gathered[1], gathered[0] <= 5.0
+    ...         return old.km, old.shop, old.near
+    >>> streets = pd.DataFrame(
+    ...     {"source": ["a", "b", "c"], "destination": ["b", "c", "d"], "length": [2.0, 9.0, 8.0]}
+    ... )
+    >>> frame = ws.run(NearestShop, streets, directed=False, shops=["a", "d"]).frame
+    >>> frame[["km", "shop", "near"]].values.tolist()
+    [[0.0, 'a', True], [2.0, 'a', True], [8.0, 'd', False], [0.0, 'd', True]]
     """
 
     name: str
@@ -137,7 +170,34 @@ class Like:
 
 @dataclass(frozen=True)
 class Floating:
-    """The type of an edge attribute: float32 if its column is float32, else float64."""
+    """The type of an edge attribute: float32 if its column is float32, else float64.
+
+    Examples
+    --------
+    The longest road into each place, in the type in which the program sees lengths:
+
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> @ws.vertex_program
+    ... class LongestRoad:
+    ...     longest = ws.like("km")
+    ...     km = ws.edge(ws.floating)
+    ...     combine = max
+    ...     max_iter = 1
+    ...
+    ...     def init():
+    ...         return 0.0
+    ...
+    ...     def compute(edge):
+    ...         return edge.km
+    ...
+    ...     def apply(old, gathered):
+    ...         return max(old.longest, gathered)
+    >>> roads = pd.DataFrame({"source": ["a", "b"], "destination": ["c", "c"], "km": [3, 5]})
+    >>> kinds = ["int64", "float32", "float64"]
+    >>> [str(ws.run(LongestRoad, roads.astype({"km": kind})).frame["longest"].dtype) for kind in kinds]
+    ['float64', 'float32', 'float64']
+    """
 
 
 @dataclass(frozen=True)
@@ -210,6 +270,31 @@ class Constant(WithoutParentheses):
 
     In edge programs also the number of distinct neighbours.  `run()` accepts other values under
     the name `argument`, or else the declared name.
+
+    Examples
+    --------
+    People's friends have more friends than they have themselves:
+
+    >>> import cugraph_ws as ws
+    >>> @ws.vertex_program
+    ... class FriendsOfFriends:
+    ...     friends: ws.float64
+    ...     of_friends: ws.float64
+    ...     degree: ws.out_degree
+    ...     combine = sum
+    ...     max_iter = 1
+    ...
+    ...     def init(own):
+    ...         return own.degree, 0.0
+    ...
+    ...     def compute(src):
+    ...         return src.degree
+    ...
+    ...     def apply(old, gathered):
+    ...         return old.friends, gathered / old.degree
+    >>> frame = ws.run(FriendsOfFriends, ws.datasets.karate_club(), directed=False).frame
+    >>> frame[["friends", "of_friends"]].mean().round(1).tolist()
+    [4.6, 9.6]
     """
 
     source: str
@@ -231,6 +316,35 @@ class Distribution(WithoutParentheses):
 
     If not given, it is the distribution that was declared before with the name `default`, or else
     the uniform one.
+
+    Examples
+    --------
+    A surfer follows links, and at times starts again, three times as often at page 1 as at page 2:
+
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> @ws.vertex_program
+    ... class Surfer:
+    ...     share: ws.float64
+    ...     home: ws.distribution
+    ...     degree: ws.out_degree
+    ...     combine = sum
+    ...     residual = ws.l1_norm("share")
+    ...     tol = 1e-9
+    ...
+    ...     def init(own):
+    ...         return own.home
+    ...
+    ...     def compute(src):
+    ...         return src.share / src.degree
+    ...
+    ...     def apply(old, gathered):
+    ...         return 0.2 * old.home + 0.8 * gathered
+    >>> links = pd.DataFrame({"source": [1, 2, 3], "destination": [2, 3, 1]})
+    >>> ws.run(Surfer, links, home={1: 3, 2: 1}).frame["share"].round(3).tolist()
+    [0.373, 0.348, 0.279]
+    >>> ws.run(Surfer, links).frame["share"].round(3).tolist()  # uniform
+    [0.333, 0.333, 0.333]
     """
 
     default: str | None = None
@@ -241,6 +355,33 @@ class VertexSet(WithoutParentheses):
     """A set of vertices, given to `run()`; the program sees True for the vertices in it.
 
     `run()` also takes it under the name `alias`.
+
+    Examples
+    --------
+    An infection spreads from the first cases, but not through those who are immune:
+
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> @ws.vertex_program
+    ... class Outbreak:
+    ...     ill: ws.boolean
+    ...     first: ws.vertex_set
+    ...     immune: ws.optional_vertex_set
+    ...     combine = any
+    ...
+    ...     def init(own):
+    ...         return own.first
+    ...
+    ...     def compute(src):
+    ...         return src.ill
+    ...
+    ...     def apply(old, gathered):
+    ...         return old.ill or (gathered and not old.immune)
+    >>> meetings = pd.DataFrame({"source": ["ann", "bob", "cat"], "destination": ["bob", "cat", "dan"]})
+    >>> ws.run(Outbreak, meetings, first=["ann"]).frame["ill"].tolist()
+    [True, True, True, True]
+    >>> ws.run(Outbreak, meetings, first=["ann"], immune=["cat"]).frame["ill"].tolist()
+    [True, True, False, False]
     """
 
     optional: bool = False
@@ -257,7 +398,35 @@ class Parameter:
 
 @dataclass(frozen=True)
 class VertexParameter(WithoutParentheses):
-    """One vertex, given to `run()` by its id; the program sees its number."""
+    """One vertex, given to `run()` by its id; the program sees its number.
+
+    Examples
+    --------
+    The number of hops from the vertex `start` to every other, -1 without a path:
+
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> @ws.vertex_program
+    ... class Hops:
+    ...     hops: ws.int64
+    ...     start: ws.vertex_parameter
+    ...     combine = any
+    ...
+    ...     def init(vertex, p):
+    ...         return 0 if vertex == p.start else -1
+    ...
+    ...     def starts(state):
+    ...         return state.hops == 0
+    ...
+    ...     def compute(src):
+    ...         return src.hops + 1
+    ...
+    ...     def apply(old, gathered):
+    ...         return gathered if old.hops < 0 else old.hops
+    >>> trains = pd.DataFrame({"source": ["bonn", "ulm"], "destination": ["ulm", "wien"]})
+    >>> ws.run(Hops, trains, start="ulm").frame.to_dict("list")
+    {'vertex': ['bonn', 'ulm', 'wien'], 'hops': [-1, 0, 1]}
+    """
 
 
 @dataclass(frozen=True)
@@ -269,14 +438,70 @@ class Seed:
 
 @dataclass(frozen=True)
 class VertexNumber(WithoutParentheses):
-    """A constant of each vertex: its number, from 0, which draws of random numbers read too; or its id, an integer."""
+    """A constant of each vertex: its number, from 0, which draws of random numbers read too; or its id, an integer.
+
+    Examples
+    --------
+    The first house to which each house has a cable, and the longest cable by the numbers of the houses.  Here `me`
+    is 0, 1 or 2, and `house` is 10, 14 or 30:
+
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> @ws.vertex_program
+    ... class Cables:
+    ...     first: ws.vertex_id
+    ...     longest: ws.int64
+    ...     me: ws.vertex_number
+    ...     house: ws.integer_id
+    ...     combine = (min, max)
+    ...     max_iter = 1
+    ...
+    ...     def init():
+    ...         return -1, 0
+    ...
+    ...     def compute(src, dst):
+    ...         return src.me, abs(src.house - dst.house)
+    ...
+    ...     def apply(gathered):
+    ...         return gathered
+    >>> cables = pd.DataFrame({"source": [10, 14], "destination": [14, 30]})
+    >>> ws.run(Cables, cables, directed=False).frame.to_dict("list")
+    {'vertex': [10, 14, 30], 'first': [14, 10, 14], 'longest': [4, 16, 16]}
+    """
 
     is_id: bool = False
 
 
 @dataclass(frozen=True)
 class Predecessor:
-    """A result column: the smallest in-neighbour that sent the vertex its final state."""
+    """A result column: the smallest in-neighbour that sent the vertex its final state.
+
+    Examples
+    --------
+    The fewest trains from `start` to each station, and the station before it on that way:
+
+    >>> import math
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> @ws.vertex_program
+    ... class Trains:
+    ...     taken: ws.float64
+    ...     before: ws.predecessor
+    ...     start: ws.vertex_parameter
+    ...     combine = min
+    ...
+    ...     def init(vertex, p):
+    ...         return 0.0 if vertex == p.start else math.inf
+    ...
+    ...     def compute(src):
+    ...         return src.taken + 1.0
+    ...
+    ...     def apply(old, gathered):
+    ...         return min(old.taken, gathered)
+    >>> trains = pd.DataFrame({"source": ["a", "a", "b", "c"], "destination": ["b", "c", "d", "d"]})
+    >>> ws.run(Trains, trains, start="a").frame.tail(3).to_dict("list")
+    {'vertex': ['b', 'c', 'd'], 'taken': [1.0, 1.0, 2.0], 'before': ['a', 'a', 'b']}
+    """
 
 
 @dataclass(frozen=True)
@@ -316,7 +541,38 @@ Declaration = (
 
 
 class NoMessage:
-    """What `compute` returns along an arc on which it sends nothing."""
+    """What `compute` returns along an arc on which it sends nothing.
+
+    Examples
+    --------
+    A lorry crosses only bridges that bear its weight.  Which places does it reach?
+
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> @ws.vertex_program
+    ... class Lorry:
+    ...     reached: ws.boolean
+    ...     bears = ws.edge(ws.float64)
+    ...     depot: ws.vertex_parameter
+    ...     tonnes = ws.parameter(ws.float64)
+    ...     combine = any
+    ...
+    ...     def init(vertex, p):
+    ...         return vertex == p.depot
+    ...
+    ...     def compute(src, edge, p):
+    ...         return src.reached if edge.bears >= p.tonnes else ws.no_message
+    ...
+    ...     def apply(old, gathered):
+    ...         return old.reached or gathered
+    >>> bridges = pd.DataFrame(
+    ...     {"source": ["a", "b", "a"], "destination": ["b", "c", "d"], "bears": [40.0, 12.0, 7.5]}
+    ... )
+    >>> ws.run(Lorry, bridges, depot="a", tonnes=10).frame["reached"].tolist()
+    [True, True, True, False]
+    >>> ws.run(Lorry, bridges, depot="a", tonnes=20).frame["reached"].tolist()
+    [True, True, False, False]
+    """
 
     def __repr__(self) -> str:
         return "ws.no_message"
@@ -393,24 +649,30 @@ def vector(type: Scalar, length: int) -> Any:  # noqa: A002 - reads as the user'
 
     Examples
     --------
-    The mean of the neighbours' features::
+    The opinion of each person moves half of the way to the mean of the neighbours' opinions:
 
-        @ws.vertex_program
-        class Smoothed:
-            x = ws.vector(ws.float32, 64)
-            given = ws.vertex_value(ws.vector(ws.float32, 64))
-            degree: ws.in_degree
-            combine = sum
-            max_iter = 2
-
-            def init(own):
-                return own.given
-
-            def compute(src):
-                return src.x
-
-            def apply(old, gathered):
-                return 0.5 * old.x + 0.5 * gathered / max(old.degree, 1)
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> @ws.vertex_program
+    ... class Opinions:
+    ...     x = ws.vector(ws.float32, 2)
+    ...     given = ws.vertex_value(ws.vector(ws.float32, 2))
+    ...     degree: ws.in_degree
+    ...     combine = sum
+    ...     max_iter = 1
+    ...
+    ...     def init(own):
+    ...         return own.given
+    ...
+    ...     def compute(src):
+    ...         return src.x
+    ...
+    ...     def apply(old, gathered):
+    ...         return 0.5 * old.x + 0.5 * gathered / old.degree
+    >>> given = pd.DataFrame({"vertex": list("abc"), "left": [1.0, 0.0, 0.0], "up": [0.0, 4.0, 0.0]})
+    >>> talks = pd.DataFrame({"source": ["a", "b"], "destination": ["b", "c"]})
+    >>> ws.run(Opinions, talks, directed=False, given=given).frame.to_dict("list")
+    {'vertex': ['a', 'b', 'c'], 'x_0': [0.5, 0.25, 0.0], 'x_1': [2.0, 2.0, 2.0]}
     """
     if not isinstance(type, ScalarType) or repr(type) not in VECTORS_OF:
         raise ProgramError(
@@ -450,6 +712,37 @@ def edge(
     -------
     Edge
         The declaration.
+
+    Examples
+    --------
+    The cheapest way from a town, where an hour is worth 10 and some roads have a toll:
+
+    >>> import math
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> @ws.vertex_program
+    ... class Cheapest:
+    ...     cost: ws.float64
+    ...     hours = ws.edge(ws.float64, least=0.0)
+    ...     toll = ws.edge(ws.float64, default=0.0)
+    ...     start: ws.vertex_parameter
+    ...     combine = min
+    ...
+    ...     def init(vertex, p):
+    ...         return 0.0 if vertex == p.start else math.inf
+    ...
+    ...     def compute(src, edge):
+    ...         return src.cost + 10.0 * edge.hours + edge.toll
+    ...
+    ...     def apply(old, gathered):
+    ...         return min(old.cost, gathered)
+    >>> roads = pd.DataFrame(
+    ...     {"source": ["a", "a", "b"], "destination": ["b", "c", "c"], "hours": [1.0, 3.0, 1.0]}
+    ... )
+    >>> ws.run(Cheapest, roads, start="a").frame["cost"].tolist()
+    [0.0, 10.0, 20.0]
+    >>> ws.run(Cheapest, roads.assign(toll=[0.0, 0.0, 15.0]), start="a").frame["cost"].tolist()
+    [0.0, 10.0, 30.0]
     """
     return Edge(type, default, least, parallel)
 
@@ -471,6 +764,37 @@ def edge_state(type: Scalar, default: float = 0) -> Any:  # noqa: A002 - reads a
     -------
     EdgeState
         The declaration.
+
+    Examples
+    --------
+    A damped message: half of what the edge said before, and half of its source's state:
+
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> @ws.vertex_program
+    ... class Damped:
+    ...     x: ws.float64
+    ...     given = ws.vertex_value(ws.float64)
+    ...     said = ws.edge_state(ws.float64)
+    ...     combine = sum
+    ...     max_iter = 3
+    ...
+    ...     def init(own):
+    ...         return own.given
+    ...
+    ...     def compute(edge):
+    ...         return edge.said
+    ...
+    ...     def apply(old, gathered):
+    ...         return old.given + gathered
+    ...
+    ...     def update_edge(src, edge):
+    ...         return 0.5 * edge.said + 0.5 * src.x
+    >>> result = ws.run(
+    ...     Damped, pd.DataFrame({"source": [1, 2], "destination": [2, 3]}), given={1: 8, 2: 0, 3: 0}
+    ... )
+    >>> result.frame["x"].tolist(), result.edges["said"].tolist()
+    ([8.0, 6.0, 2.0], [7.0, 4.0])
     """
     return EdgeState(type, default)
 
@@ -499,6 +823,33 @@ def vertex_value(
     -------
     VertexValue
         The declaration.
+
+    Examples
+    --------
+    Each pupil sees the mean of the marks of the others at the table; unknown marks count as 3:
+
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> @ws.vertex_program
+    ... class OthersMarks:
+    ...     mean: ws.float64
+    ...     degree: ws.in_degree
+    ...     mark = ws.vertex_value(ws.float64, default=3.0, argument="marks")
+    ...     combine = sum
+    ...     max_iter = 1
+    ...
+    ...     def init():
+    ...         return 0.0
+    ...
+    ...     def compute(src):
+    ...         return src.mark
+    ...
+    ...     def apply(old, gathered):
+    ...         return gathered / old.degree
+    >>> table = pd.DataFrame({"source": ["ann", "ann", "bob"], "destination": ["bob", "cat", "cat"]})
+    >>> marks = {"ann": 1.0, "bob": 2.0}
+    >>> ws.run(OthersMarks, table, directed=False, marks=marks).frame["mean"].tolist()
+    [2.5, 2.0, 1.5]
     """
     return VertexValue(type, default, argument)
 
@@ -517,6 +868,37 @@ def parameter(type: Scalar, default: float | None = None) -> Any:  # noqa: A002 
     -------
     Parameter
         The declaration.
+
+    Examples
+    --------
+    The least fare from a start, without and with a discount:
+
+    >>> import math
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> @ws.vertex_program
+    ... class Fares:
+    ...     total: ws.float64
+    ...     fare = ws.edge(ws.float64)
+    ...     start: ws.vertex_parameter
+    ...     discount = ws.parameter(ws.float64, default=0.0)
+    ...     combine = min
+    ...
+    ...     def init(vertex, p):
+    ...         return 0.0 if vertex == p.start else math.inf
+    ...
+    ...     def compute(src, edge, p):
+    ...         return src.total + (1.0 - p.discount) * edge.fare
+    ...
+    ...     def apply(old, gathered):
+    ...         return min(old.total, gathered)
+    >>> tickets = pd.DataFrame(
+    ...     {"source": ["a", "a", "b"], "destination": ["b", "c", "c"], "fare": [20.0, 60.0, 30.0]}
+    ... )
+    >>> ws.run(Fares, tickets, start="a").frame["total"].tolist()
+    [0.0, 20.0, 50.0]
+    >>> ws.run(Fares, tickets, start="a", discount=0.25).frame["total"].tolist()
+    [0.0, 15.0, 37.5]
     """
     return Parameter(type, default)
 
@@ -540,6 +922,31 @@ def hidden(
     -------
     State
         The declaration.
+
+    Examples
+    --------
+    How many walks of one to three edges end at each vertex?  Only their number is a column:
+
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> @ws.vertex_program
+    ... class Walks:
+    ...     walks: ws.int64
+    ...     newest = ws.hidden(ws.int64)
+    ...     combine = sum
+    ...     max_iter = 3
+    ...
+    ...     def init():
+    ...         return 0, 1
+    ...
+    ...     def compute(src):
+    ...         return src.newest
+    ...
+    ...     def apply(old, gathered):
+    ...         return old.walks + gathered, gathered
+    >>> edges = pd.DataFrame({"source": [1, 1, 2, 3], "destination": [2, 3, 4, 4]})
+    >>> ws.run(Walks, edges).frame.to_dict("list")
+    {'vertex': [1, 2, 3, 4], 'walks': [0, 1, 1, 4]}
     """
     return State(type, visible=False, on_gpu=on_gpu)
 
@@ -558,6 +965,31 @@ def nullable(type: Scalar | Like, null: float) -> Any:  # noqa: A002 - reads as 
     -------
     State
         The declaration.
+
+    Examples
+    --------
+    The hops from a start; null where there is no path:
+
+    >>> import math
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> @ws.vertex_program
+    ... class Hops:
+    ...     hops = ws.nullable(ws.int64, math.inf)
+    ...     start: ws.vertex_parameter
+    ...     combine = min
+    ...
+    ...     def init(vertex, p):
+    ...         return 0 if vertex == p.start else math.inf
+    ...
+    ...     def compute(src):
+    ...         return src.hops + 1
+    ...
+    ...     def apply(old, gathered):
+    ...         return min(old.hops, gathered)
+    >>> edges = pd.DataFrame({"source": ["a", "b", "x"], "destination": ["b", "c", "a"]})
+    >>> ws.run(Hops, edges, start="a").frame["hops"].tolist()
+    [0, 1, 2, <NA>]
     """
     return State(type, null=null)
 
@@ -574,6 +1006,33 @@ def like(attribute: str) -> Any:
     -------
     Like
         The declaration.
+
+    Examples
+    --------
+    The highest bid for each thing is an integer where bids are, and a float where they are floats:
+
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> @ws.vertex_program
+    ... class HighestBid:
+    ...     highest = ws.like("bid")
+    ...     bid = ws.edge()
+    ...     combine = max
+    ...     max_iter = 1
+    ...
+    ...     def init():
+    ...         return 0
+    ...
+    ...     def compute(edge):
+    ...         return edge.bid
+    ...
+    ...     def apply(old, gathered):
+    ...         return max(old.highest, gathered)
+    >>> bids = pd.DataFrame({"source": ["ann", "bob"], "destination": ["lamp"] * 2, "bid": [30, 45]})
+    >>> ws.run(HighestBid, bids).frame["highest"].tolist()
+    [0, 0, 45]
+    >>> ws.run(HighestBid, bids.astype({"bid": float})).frame["highest"].tolist()
+    [0.0, 0.0, 45.0]
     """
     return Like(attribute)
 

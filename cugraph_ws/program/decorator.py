@@ -88,6 +88,34 @@ def l1_norm(field: str) -> Norm:
     -------
     Norm
         For a program's `residual`.
+
+    Examples
+    --------
+    How often is each page seen by someone who follows links?  The run ends when all shares together change by at
+    most `tol`:
+
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> @ws.vertex_program
+    ... class Shares:
+    ...     share: ws.float64
+    ...     degree: ws.out_degree
+    ...     combine = sum
+    ...     residual = ws.l1_norm("share")
+    ...     tol = 1e-3
+    ...
+    ...     def init(p):
+    ...         return 1.0 / p.number_of_vertices
+    ...
+    ...     def compute(src):
+    ...         return src.share / src.degree
+    ...
+    ...     def apply(gathered):
+    ...         return gathered
+    >>> links = pd.DataFrame({"source": [0, 0, 1, 2], "destination": [1, 2, 2, 0]})
+    >>> result = ws.run(Shares, links)
+    >>> result.iterations, result.residual <= 1e-3, result.frame["share"].round(2).tolist()
+    (20, True, [0.4, 0.2, 0.4])
     """
     return Norm(field, "l1")
 
@@ -104,6 +132,33 @@ def max_norm(field: str) -> Norm:
     -------
     Norm
         For a program's `residual`.
+
+    Examples
+    --------
+    A rod is hot at one end and cold at the other.  The run ends when no temperature changes by more than `tol`:
+
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> @ws.vertex_program
+    ... class Rod:
+    ...     temperature: ws.float64
+    ...     degree: ws.in_degree
+    ...     combine = sum
+    ...     residual = ws.max_norm("temperature")
+    ...     tol = 1e-4
+    ...
+    ...     def init(vertex):
+    ...         return 100.0 if vertex == 0 else 0.0
+    ...
+    ...     def compute(src):
+    ...         return src.temperature
+    ...
+    ...     def apply(old, gathered):
+    ...         return old.temperature if old.degree == 1 else gathered / 2.0
+    >>> rod = pd.DataFrame({"source": [0, 1, 2, 3], "destination": [1, 2, 3, 4]})
+    >>> result = ws.run(Rod, rod, directed=False)
+    >>> result.converged, result.frame["temperature"].round(2).tolist()
+    (True, [100.0, 75.0, 50.0, 25.0, 0.0])
     """
     return Norm(field, "max")
 
@@ -129,6 +184,37 @@ def aggregate(function: Callable[..., Any]) -> Any:
         The marked function.  Inside `compute`, `apply`, `active` and `until`, `p.<name of the function>`
         (float64) is its sum over all vertices before the superstep; or the greatest or least of the numbers
         that are not NaN (without any, -inf or inf), or 1.0 if it is true of any vertex, else 0.0.
+
+    Examples
+    --------
+    A rumour spreads until at least half of a club know it, which `until` reads.  So many know it at first, and learn it
+    in each superstep:
+
+    >>> import cugraph_ws as ws
+    >>> @ws.vertex_program
+    ... class Rumour:
+    ...     since = ws.nullable(ws.int64, -1)
+    ...     start: ws.vertex_parameter
+    ...     combine = any
+    ...
+    ...     @ws.aggregate
+    ...     def informed(state):
+    ...         return state.since >= 0
+    ...
+    ...     def init(vertex, p):
+    ...         return 0 if vertex == p.start else -1
+    ...
+    ...     def compute(src):
+    ...         return src.since >= 0
+    ...
+    ...     def apply(old, gathered, p):
+    ...         return p.superstep + 1 if old.since < 0 and gathered else old.since
+    ...
+    ...     def until(p):
+    ...         return p.informed >= 0.5 * p.number_of_vertices
+    >>> result = ws.run(Rumour, ws.datasets.karate_club(), directed=False, start=16)
+    >>> result.iterations, result.frame["since"].value_counts().sort_index().tolist()
+    (3, [1, 2, 3, 12])
     """
     fold = COMBINES.get(function)
     if fold in ("sum", "max", "min", "any") and function is not any_message:
@@ -148,6 +234,33 @@ def any_message(first: Any, second: Any) -> Any:
     -------
     Any
         The first.
+
+    Examples
+    --------
+    A search in which all messages of a superstep are equal, so that one is enough:
+
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> @ws.vertex_program
+    ... class Degrees:
+    ...     apart: ws.int64
+    ...     person: ws.vertex_parameter
+    ...     combine = ws.any_message
+    ...
+    ...     def init(vertex, p):
+    ...         return 0 if vertex == p.person else -1
+    ...
+    ...     def starts(state):
+    ...         return state.apart == 0
+    ...
+    ...     def compute(src):
+    ...         return src.apart + 1
+    ...
+    ...     def apply(old, gathered):
+    ...         return gathered if old.apart < 0 else old.apart
+    >>> friends = pd.DataFrame({"source": ["ann", "bob", "cat"], "destination": ["bob", "cat", "dan"]})
+    >>> ws.run(Degrees, friends, directed=False, person="bob").frame["apart"].tolist()
+    [1, 0, 1, 2]
     """
     return first
 
@@ -257,6 +370,34 @@ def vertex_program(cls: type | None = None) -> VertexProgram:
     ------
     ProgramError
         If the program is invalid; the message names the function and the line.
+
+    Examples
+    --------
+    The widest path: a chain of roads lets through what its narrowest road does.
+
+    >>> import math
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> @ws.vertex_program
+    ... class Widest:
+    ...     width: ws.float64  # state, and a column of the result
+    ...     capacity = ws.edge(ws.float64)  # a column of the edge frame
+    ...     start: ws.vertex_parameter  # an id, given to run()
+    ...     combine = max
+    ...
+    ...     def init(vertex, p):
+    ...         return math.inf if vertex == p.start else 0.0
+    ...
+    ...     def compute(src, edge):
+    ...         return min(src.width, edge.capacity)
+    ...
+    ...     def apply(old, gathered):
+    ...         return max(old.width, gathered)
+    >>> roads = pd.DataFrame(
+    ...     {"source": ["a", "a", "b"], "destination": ["b", "c", "c"], "capacity": [6.0, 2.0, 5.0]}
+    ... )
+    >>> ws.run(Widest, roads, start="a").frame.to_dict("list")
+    {'vertex': ['a', 'b', 'c'], 'width': [inf, 6.0, 5.0]}
     """
     if not isinstance(cls, type):
         raise ProgramError(

@@ -87,6 +87,34 @@ class EdgeProgram(Snapshot):
         Cached results of binding and code generation, by types and values.
     frozen : bool
         Whether it came from another process; then its sources hold that process's globals.
+
+    Examples
+    --------
+    How far do two people trust each other through a common friend?  The object says what it declares, and runs for
+    the pairs that are given:
+
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> @ws.edge_program
+    ... class Introduction:
+    ...     trust: ws.float64
+    ...     weight = ws.edge()
+    ...     combine = max
+    ...
+    ...     def common(uw, vw):
+    ...         return min(uw.weight, vw.weight)
+    ...
+    ...     def value(common):
+    ...         return max(common, 0.0)
+    >>> Introduction
+    <edge program Introduction: trust>
+    >>> list(Introduction.state), list(Introduction.edges), Introduction.combine
+    (['trust'], ['weight'], 'max')
+    >>> friends = pd.DataFrame({"source": ["ann", "bob", "ann"], "destination": ["bob", "dan", "cat"]})
+    >>> friends["weight"] = [5.0, 3.0, 9.0]
+    >>> pairs = pd.DataFrame({"first": ["ann", "bob", "cat"], "second": ["dan", "cat", "dan"]})
+    >>> ws.run(Introduction, friends, directed=False, pairs=pairs).frame["trust"].tolist()
+    [3.0, 5.0, 0.0]
     """
 
     name: str
@@ -218,19 +246,24 @@ def edge_program(cls: type | None = None) -> EdgeProgram:
 
     Examples
     --------
-    Jaccard's coefficient of every edge::
+    Jaccard's coefficient of every edge: the neighbours of both ends, as a share of those of either.
 
-        @ws.edge_program
-        class Jaccard:
-            coefficient: ws.float64
-            degree: ws.neighbour_count
-            combine = sum
-
-            def common():
-                return 1
-
-            def value(u, v, common):
-                return common / (u.degree + v.degree - common)
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> @ws.edge_program
+    ... class Jaccard:
+    ...     coefficient: ws.float64
+    ...     degree: ws.neighbour_count
+    ...     combine = sum
+    ...
+    ...     def common():
+    ...         return 1
+    ...
+    ...     def value(u, v, common):
+    ...         return common / (u.degree + v.degree - common)
+    >>> friends = pd.DataFrame({"source": [1, 1, 2, 3], "destination": [2, 3, 3, 4]})
+    >>> ws.run(Jaccard, friends, directed=False).frame.round(2).to_dict("list")
+    {'first': [1, 1, 2, 3], 'second': [2, 3, 3, 4], 'coefficient': [0.33, 0.25, 0.25, 0.0]}
     """
     if not isinstance(cls, type):
         raise ProgramError(

@@ -73,6 +73,34 @@ def least_at(field: str, pointer: str) -> Any:
     Jump
         The declaration; see `at`.  If no vertex names this one, it is inf, the greatest int64 or
         True.  NaN counts as no value.
+
+    Examples
+    --------
+    When was the oldest member of each team born?  A team is a person and all below:
+
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> @ws.vertex_program
+    ... class Oldest:
+    ...     boss: ws.vertex_id
+    ...     oldest: ws.int64
+    ...     me: ws.vertex_number
+    ...     born = ws.vertex_value(ws.int64)
+    ...     below = ws.least_at("oldest", "boss")
+    ...     combine = max  # of one message: that of the boss
+    ...
+    ...     def init(own):
+    ...         return -1, own.born
+    ...
+    ...     def compute(src):
+    ...         return src.me
+    ...
+    ...     def apply(old, gathered):
+    ...         return max(gathered, -1), min(old.born, old.below)
+    >>> leads = pd.DataFrame({"source": ["ann", "ann", "cat"], "destination": ["bob", "cat", "dan"]})
+    >>> born = {"ann": 1980, "bob": 1990, "cat": 1985, "dan": 1970}
+    >>> ws.run(Oldest, leads, born=born).frame["oldest"].tolist()
+    [1970, 1990, 1970, 1970]
     """
     return Jump("least", field, pointer)
 
@@ -90,6 +118,33 @@ def greatest_at(field: str, pointer: str) -> Any:
     Jump
         The declaration; see `at`.  If no vertex names this one, it is -inf, the least int64 or
         False.  NaN counts as no value.
+
+    Examples
+    --------
+    The height of each branch of a family tree: 0 without children, else one more than the
+    greatest of theirs.
+
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> @ws.vertex_program
+    ... class Height:
+    ...     parent: ws.vertex_id
+    ...     height: ws.int64
+    ...     me: ws.vertex_number
+    ...     of_children = ws.greatest_at("height", "parent")
+    ...     combine = max  # of one message: that of the parent
+    ...
+    ...     def init():
+    ...         return -1, 0
+    ...
+    ...     def compute(src):
+    ...         return src.me
+    ...
+    ...     def apply(old, gathered):
+    ...         return max(gathered, -1), 1 + max(old.of_children, -1)
+    >>> tree = pd.DataFrame({"source": ["ann", "ann", "cat"], "destination": ["bob", "cat", "dan"]})
+    >>> ws.run(Height, tree).frame["height"].tolist()
+    [2, 0, 1, 0]
     """
     return Jump("greatest", field, pointer)
 
@@ -107,6 +162,32 @@ def sum_at(field: str, pointer: str) -> Any:
     Jump
         The declaration; see `at`.  Sums of integers, and counts of True, are int64.  Floats are added
         as float64, in the order of the vertices' numbers.
+
+    Examples
+    --------
+    How many people are in each team, which is a person and all below?
+
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> @ws.vertex_program
+    ... class Teams:
+    ...     boss: ws.vertex_id
+    ...     people: ws.int64
+    ...     me: ws.vertex_number
+    ...     below = ws.sum_at("people", "boss")
+    ...     combine = max  # of one message: that of the boss
+    ...
+    ...     def init():
+    ...         return -1, 1
+    ...
+    ...     def compute(src):
+    ...         return src.me
+    ...
+    ...     def apply(old, gathered):
+    ...         return max(gathered, -1), 1 + old.below
+    >>> leads = pd.DataFrame({"source": ["ann", "ann", "cat"], "destination": ["bob", "cat", "dan"]})
+    >>> ws.run(Teams, leads).frame.tail(3).to_dict("list")
+    {'vertex': ['bob', 'cat', 'dan'], 'boss': ['ann', 'ann', 'cat'], 'people': [1, 2, 1]}
     """
     return Jump("sum", field, pointer)
 

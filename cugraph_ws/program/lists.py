@@ -95,6 +95,32 @@ def mode(*, weighted: bool = False) -> Any:
     A vertex without messages keeps its state.  With ``contributors = "all"``, `apply` gets inf, or the
     greatest int64, as `gathered`.  All NaN are one value, greater than inf; 0.0 and -0.0 are 0.0.  On a
     GPU, weights are added up in less time if they are whole numbers, or floats of few digits.
+
+    Examples
+    --------
+    Everyone votes as most of their friends did; of equally many, for the lesser number:
+
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> @ws.vertex_program
+    ... class Votes:
+    ...     party: ws.int64
+    ...     first = ws.vertex_value(ws.int64)
+    ...     combine = ws.mode()
+    ...     max_iter = 1
+    ...
+    ...     def init(own):
+    ...         return own.first
+    ...
+    ...     def compute(src):
+    ...         return src.party
+    ...
+    ...     def apply(gathered):
+    ...         return gathered
+    >>> friends = pd.DataFrame({"source": [1, 1, 1, 2], "destination": [2, 3, 4, 3]})
+    >>> parties = {1: 5, 2: 7, 3: 7, 4: 6}
+    >>> ws.run(Votes, friends, directed=False, first=parties).frame["party"].tolist()
+    [7, 5, 5, 5]
     """
     if not isinstance(weighted, bool):
         raise ProgramError(f"ws.mode: weighted={shown(weighted)} must be True or False")

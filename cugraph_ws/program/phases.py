@@ -65,6 +65,52 @@ class Phases:
         The edge attributes of all programs.
     predecessor : None
         Phases have none.
+
+    Examples
+    --------
+    Which pages are on a path from `start` back to it?  The second program reads `after` of the first, and runs
+    against the edges:
+
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> @ws.vertex_program
+    ... class After:
+    ...     after: ws.boolean
+    ...     start: ws.vertex_parameter
+    ...     combine = any
+    ...
+    ...     def init(vertex, p):
+    ...         return vertex == p.start
+    ...
+    ...     def compute(src):
+    ...         return src.after
+    ...
+    ...     def apply(old, gathered):
+    ...         return old.after or gathered
+    >>> @ws.vertex_program
+    ... class Cycle:
+    ...     after: ws.boolean
+    ...     cycle: ws.boolean
+    ...     start: ws.vertex_parameter
+    ...     combine = any
+    ...
+    ...     def init(vertex, p):
+    ...         return False, vertex == p.start
+    ...
+    ...     def compute(src):
+    ...         return src.cycle
+    ...
+    ...     def apply(old, gathered):
+    ...         return old.after, old.cycle or (gathered and old.after)
+    >>> both = ws.phases(After, ws.phase(Cycle, direction="out"), rounds=1)
+    >>> both
+    <phases After + Cycle: after, cycle>
+    >>> list(both.state), list(both.parameters), [one.direction for one in both.phases]
+    (['after', 'cycle'], ['start'], ['in', 'out'])
+    >>> links = pd.DataFrame({"source": [1, 2, 3, 3, 5], "destination": [2, 3, 1, 4, 1]})
+    >>> result = ws.run(both, links, start=1)
+    >>> result.frame["cycle"].tolist(), result.trace["phase"].unique().tolist()
+    ([True, True, True, False, False], ['After', 'Cycle'])
     """
 
     name: str
@@ -152,6 +198,36 @@ def phase(program: Any, direction: PhaseDirection = "in", supersteps: int | None
         If it is not a vertex program, or declares a predecessor.
     InputError
         If another argument is invalid.
+
+    Examples
+    --------
+    With `direction="out"` a program runs against the edges: from where can a town be reached?
+
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> @ws.vertex_program
+    ... class Reached:
+    ...     reached: ws.boolean
+    ...     town: ws.vertex_parameter
+    ...     combine = any
+    ...
+    ...     def init(vertex, p):
+    ...         return vertex == p.town
+    ...
+    ...     def compute(src):
+    ...         return src.reached
+    ...
+    ...     def apply(old, gathered):
+    ...         return old.reached or gathered
+    >>> roads = pd.DataFrame({"source": ["a", "b", "b"], "destination": ["b", "c", "d"]})
+    >>> ws.run(Reached, roads, town="c").frame["reached"].tolist()
+    [False, False, True, False]
+    >>> towards = ws.phases(ws.phase(Reached, direction="out"), rounds=1)
+    >>> ws.run(towards, roads, town="c").frame["reached"].tolist()
+    [True, True, True, False]
+    >>> one_road = ws.phases(ws.phase(Reached, direction="out", supersteps=1), rounds=1)
+    >>> ws.run(one_road, roads, town="c").frame["reached"].tolist()
+    [False, True, True, False]
     """
     if not isinstance(program, VertexProgram):
         raise ProgramError(
@@ -217,6 +293,43 @@ def phases(
         If an argument is not a program, or programs declare a field with different types.
     InputError
         If another argument is invalid.
+
+    Examples
+    --------
+    Influence: the sum of the neighbours' influence and one's own, then divided by the greatest, until it settles.
+
+    >>> import cugraph_ws as ws
+    >>> @ws.vertex_program
+    ... class Passed:
+    ...     influence: ws.float64
+    ...     combine = sum
+    ...     max_iter = 1
+    ...
+    ...     def init():
+    ...         return 1.0
+    ...
+    ...     def compute(src):
+    ...         return src.influence
+    ...
+    ...     def apply(old, gathered):
+    ...         return old.influence + gathered
+    >>> @ws.vertex_step
+    ... class Scaled:
+    ...     influence: ws.float64
+    ...
+    ...     @ws.aggregate(max)
+    ...     def most(state):
+    ...         return state.influence
+    ...
+    ...     def init():
+    ...         return 1.0
+    ...
+    ...     def apply(old, p):
+    ...         return old.influence / p.most
+    >>> both = ws.phases(Passed, Scaled, until=ws.max_norm("influence"), tol=1e-6)
+    >>> frame = ws.run(both, ws.datasets.karate_club(), directed=False).frame
+    >>> frame.nlargest(3, "influence").round(3).to_dict("list")
+    {'vertex': [33, 0, 2], 'influence': [1.0, 0.952, 0.85]}
     """
     if not programs:
         raise ProgramError("ws.phases() needs at least one vertex program")

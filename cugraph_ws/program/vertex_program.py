@@ -143,6 +143,24 @@ class VertexProgram(Snapshot):
         What each aggregate is over all vertices: "sum", "max", "min" or "any".
     reads_edges : bool
         False of one whose messages change nothing; see `cugraph_ws.program.vertex_step`.
+
+    Examples
+    --------
+    The library's own algorithms are such objects too.  `ws.explain` says how one would run, and `ws.run` runs it:
+
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> isinstance(ws.SSSP, ws.VertexProgram)
+    True
+    >>> ws.SSSP
+    <vertex program SSSP: distance>
+    >>> list(ws.SSSP.state), list(ws.SSSP.edges), ws.SSSP.combine
+    (['distance'], ['weight'], 'min')
+    >>> roads = pd.DataFrame({"source": [0, 0, 1], "destination": [1, 2, 2], "weight": [1.0, 5.0, 2.0]})
+    >>> ws.explain(ws.SSSP, roads, start=0).schedule
+    'frontier'
+    >>> ws.run(ws.SSSP, roads, start=0).frame["distance"].tolist()
+    [0.0, 1.0, 3.0]
     """
 
     name: str

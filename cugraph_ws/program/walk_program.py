@@ -61,6 +61,31 @@ class WalkProgram(Snapshot):
         Its arguments after `walker` and `edges`.
     functions, sources, memory, frozen
         As in `Snapshot`; there is one function, `next_edge`.
+
+    Examples
+    --------
+    A walk that follows the heaviest edge, and ends where that is below a threshold:
+
+    >>> import pandas as pd
+    >>> import cugraph_ws as ws
+    >>> @ws.walk
+    ... def heaviest(walker, edges, least=1.0):
+    ...     best = 0
+    ...     for i in range(len(edges)):
+    ...         if edges[i].weight > edges[best].weight:
+    ...             best = i
+    ...     return best if edges[best].weight >= least else -1
+    >>> heaviest
+    <walk heaviest>
+    >>> list(heaviest.edges), {name: one.default for name, one in heaviest.parameters.items()}
+    (['weight'], {'least': 1.0})
+    >>> trade = pd.DataFrame(
+    ...     {"source": list("aabc"), "destination": list("bccd"), "weight": [2.0, 9.0, 4.0, 3.0]}
+    ... )
+    >>> ws.run(heaviest, trade, starts=["a"], length=9).frame["vertex"].tolist()
+    ['a', 'c', 'd']
+    >>> ws.run(heaviest, trade, starts=["a"], length=9, least=5.0).frame["vertex"].tolist()
+    ['a', 'c']
     """
 
     name: str
