@@ -320,9 +320,8 @@ class Result(ReadableResult, Generic[FrameT]):
     stopped : {"converged", "max_iter", "timeout", "callback", "interrupt", "diverged"}
         Why the run ended.
     trace : DataFrame
-        One row per superstep: superstep, direction, filter, active, edges, milliseconds,
-        residual, bytes_sent, bytes_useful, partitions, fused, layout, extrapolated, exchange;
-        for phases also phase, and given_back if graphs gave back GPU memory.  `Trace` describes them.
+        One row per superstep: superstep, direction, filter, active, edges, milliseconds, residual, bytes_sent, bytes_useful,
+        partitions, fused, layout, extrapolated, exchange; also phase (of phases), and given_back (GPU memory).
     synchronous : bool
         Whether the states are those after `iterations` supersteps, each of which read only the
         states after the previous one.  If not, messages were taken out of order: the fixpoint is

@@ -502,7 +502,10 @@ class Vertices:
         more = f", and {count - 1} more" if count > 1 else ""
         raise InputError(
             f"{argument}: {shown} is not a vertex of the graph{more}"
-            + (near or "; give an id of the edges, or list vertices without edges in Graph(vertices=...)")
+            + (
+                near
+                or "; give an id of the edges, or list vertices without edges in Graph(vertices=...)"
+            )
         )
 
     def _distinct(self, rows: Any, argument: str) -> Any:
