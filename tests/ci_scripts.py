@@ -40,5 +40,6 @@ def numpy_as_cupy(**device: Any) -> ModuleType:
     stub.random = types.SimpleNamespace(RandomState=RandomState)
     stub.get_default_memory_pool = lambda: types.SimpleNamespace(free_all_blocks=lambda: None)
     one = types.SimpleNamespace(synchronize=lambda: None, **device)
+    stub.is_available = lambda: True
     stub.cuda = types.SimpleNamespace(Device=lambda: one)
     return stub

@@ -40,6 +40,7 @@ BENCHES = (  # each in a separate child, so that each stays below the limit
     "bench-expressions",
     "bench-host-arcs",
     "bench-layouts",
+    "bench-in-a-row",
     "bench-searches:RM22,KR24",
     "bench-searches:RM33V335E",
     "bench-searches:road-like",

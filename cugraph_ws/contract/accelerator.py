@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -35,7 +35,6 @@ __all__ = [
     "HostLinks",
     "HostSums",
     "Layout",
-    "LayoutChoice",
     "LayoutCost",
     "LinkedRun",
     "LinkedSupersteps",
@@ -306,13 +305,6 @@ class LayoutCost:
     peak: int = 0
 
 
-class LayoutChoice(NamedTuple):
-    """A layout, and the reason for it as text."""
-
-    name: LayoutName
-    why: str
-
-
 class Layout(Protocol):
     """How the arcs of a part of a graph are stored for dense supersteps on the GPU.
 
@@ -377,21 +369,6 @@ class DeviceLayouts(Protocol):
         self, bound: Any, direction: str, layout: str, *, in_place: bool | None, scheduled: bool
     ) -> None:
         """Raise `InputError` if a program cannot run as the options say over a layout asked for by name."""
-
-    def choose(
-        self, bound: Any, graph: Any, *, max_iter: int | None, tol: float | None
-    ) -> LayoutChoice:
-        """Choose the layout of a run in which all vertices gather from all, on a whole graph.
-
-        Parameters
-        ----------
-        bound : BoundProgram
-        graph : DeviceGraph
-        max_iter : int or None
-            Supersteps that the run may take.
-        tol : float or None
-            Bound of the residual.
-        """
 
 
 # --------------------------------------------------------------------------------- runs on a cluster

@@ -271,10 +271,8 @@ class Plan(_Checked):
         bits.  On a GPU: `gshards`, CuSha's G-Shards [4]_: shards of destinations whose arcs are in the order of
         their sources; and `windows`, its Concatenated Windows, in which values of sources are first
         written shard by shard.  Both are made from the CSC and kept with the graph, and sums may differ from
-        those of `csc` in the last bits.  By default, a CPU uses tiles for large graphs after a few
-        supersteps.  A GPU uses `gshards` if the number of supersteps is known (`max_iter` with `tol=0`) and
-        large enough to pay for making them; if no bit of the result depends on the layout, earlier runs
-        count too.  `graph.report.choices` says why.
+        those of `csc` in the last bits.  By default a GPU uses `csc`, and a CPU uses tiles for large graphs after
+        a few supersteps; `graph.report.choices` says why.
     extrapolate : {"auto", "always", "never"}
         Whether states are extrapolated [5]_, if the program declares that its supersteps are linear, as PageRank
         does.  After every eighth superstep, the state may be replaced by a combination of the last states, the

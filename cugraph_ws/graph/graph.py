@@ -713,8 +713,7 @@ class Graph(GraphView[FrameT], GraphMethods[FrameT]):
         return layouts
 
     def _choices(self) -> dict[str, str]:
-        copied = {} if self._copy is None else self._copy.choices
-        return {**self._open().choices, **copied}
+        return dict(self._open().choices)
 
     def _own_ids(self) -> Mapping[str, Any]:
         return self._naming.everyone()

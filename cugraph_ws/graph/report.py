@@ -42,7 +42,7 @@ class GraphReport:
         graph on a cluster.
     choices : dict of str to str
         For each program whose supersteps gather from all in-neighbours: the layout that its last run
-        with `layout="auto"` chose, and why.  Empty for a graph on a cluster.
+        with `layout="auto"` chose on a CPU, and why.  Empty for a graph on a cluster.
 
     Examples
     --------

@@ -142,11 +142,15 @@ class ShardVertices(Vertices):
         joined.numbering = self.numbering.join(comm)
         return joined
 
+    def _near(self, value: Any) -> str:
+        """Return nothing: other ranks have most of the ids."""
+        return ""
+
     @staticmethod
-    def _refuse_unknown(shown: str, count: int, argument: str) -> NoReturn:
+    def _refuse_unknown(shown: str, count: int, argument: str, near: str = "") -> NoReturn:
         """Raise InputError for ids that are not vertices; all ranks do, as they know the same ones."""
         try:
-            Vertices._refuse_unknown(shown, count, argument)
+            Vertices._refuse_unknown(shown, count, argument, near)
         except InputError as error:
             error.on_all_ranks = True
             raise

@@ -18,7 +18,7 @@ from verify import check_pagerank
 
 import cugraph_ws as ws
 from cugraph_ws import accelerators
-from cugraph_ws.accelerators.gshards import arc_shards, layouts
+from cugraph_ws.accelerators.gshards import arc_shards
 from cugraph_ws.accelerators.tiles import gathers, tiling
 from cugraph_ws.backends.cpu import executor
 from cugraph_ws.errors import EngineError, InputError
@@ -67,9 +67,6 @@ def always(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tiling, "BLOCK_BITS", 3)
     monkeypatch.setattr(arc_shards, "SHARED", 96)
     monkeypatch.setattr(arc_shards, "BLOCK", 32)
-    monkeypatch.setattr(layouts, "LEAST_ARCS", 0)
-    monkeypatch.setattr(layouts, "COST", 0.5)
-    monkeypatch.setattr(layouts, "GAINS", ((9.0, 0.5),))
 
 
 def test_gathers_have_the_same_bits(always: None, request: pytest.FixtureRequest) -> None:
@@ -115,11 +112,12 @@ def test_layouts_of_a_gpu(name: str, always: None, request: pytest.FixtureReques
     if case.program.residual is not None:
         options["tol"] = 0.0
 
-    def ran() -> ws.Result:
+    def ran(**layout: str) -> ws.Result:
         with emulated(), graph_of(EDGES) as graph:
-            return case.run(graph, direction="gather", **options)
+            return case.run(graph, direction="gather", **options, **layout)
 
-    over_shards = ran()
+    over_shards = ran(layout="gshards")
+    assert set(over_shards.rows.layout) == {"gshards"}
     request.getfixturevalue("left_out")
     plain = ran()
     assert set(plain.rows.layout) == {"csc"}

@@ -421,7 +421,7 @@ class TestStops:
         assert stops.overrun(stops.WAYS["timeout"], lambda options: 1) == (0.0, "ended before")
 
 
-@pytest.mark.product
+@pytest.mark.long
 class TestParts:
     """Parts on one GPU, from the command line to the record, on a graph of 14 vertices in the emulator."""
 

@@ -70,8 +70,8 @@ class DeviceArcs:
 
     @property
     def choices(self) -> dict[str, str]:
-        """Which layout the last run of each program used, and why."""
-        return self.graph.choices
+        """Which layout the last run of each program chose, and why: on a GPU nothing is chosen."""
+        return {}
 
     def host(self) -> Arcs:
         """Return a copy on the host, made when first requested, then kept."""

@@ -436,8 +436,6 @@ class CudaExecutor:
         first = self._read == 0
         supersteps = len(figures) - first
         self._read = rows
-        if not self._frontier:
-            self._graph.gathered += supersteps
         self._now = (self._now + supersteps) % 2
         self._number += supersteps
         arcs = self._part.arcs

@@ -127,9 +127,6 @@ class DeviceGraph:
         self._asked = 0  # requests for the min-neighbour cache
         self._layouts: dict[str, tuple[Any, Any]] = {}  # by name: sizes, and the layout
         self._naming: Any = None  # vertices with ids on the device
-        self.measured: dict[str, float] = {}  # what choices of layouts have found out, by name
-        self.gathered = 0  # supersteps so far in which all vertices gathered from all
-        self.choices: dict[str, str] = {}  # layout and reason of the last run of each program
         self.used = next(_USES)
         gives_back(self)
 

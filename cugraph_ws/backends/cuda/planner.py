@@ -56,8 +56,6 @@ class Wanted(NamedTuple):
         Whether the caller chose a schedule of gathers.
     layout : str
         The layout that gathers read.  `auto` is `csc`; over any other, all gather from all.
-    why_layout : str
-        Reason for the layout.
     """
 
     direction: WantedDirection = "auto"
@@ -66,7 +64,6 @@ class Wanted(NamedTuple):
     priorities: bool = True
     scheduled: bool = False
     layout: WantedLayout = "auto"
-    why_layout: str = ""
 
 
 class PartitionLinks(NamedTuple):
@@ -290,7 +287,7 @@ def _dense_plan(bound: BoundProgram, wanted: Wanted, *, divided: bool) -> CudaPl
         in_place=in_place,
         out_of_order=in_place,
         layout=wanted.layout if wanted.layout != "auto" else "csc",
-        why_layout=wanted.why_layout or f"layout={wanted.layout!r}",
+        why_layout=f"layout={wanted.layout!r}",
     )
     direction_of_gathers: Direction = "pull" if active_only else "gather"
     # One at a time: the host exchanges updates, counts the edges that have changed, or computes jumps

@@ -67,9 +67,8 @@ def set_up(
         )
     divided = graph.comm.size > 1
     scheduled = options.plan.method != "auto"
-    layouts = accelerators.device_layouts()
     if options.plan.layout in accelerated:
-        layouts.check(
+        accelerators.device_layouts().check(
             bound,
             options.plan.direction,
             options.plan.layout,
@@ -91,12 +90,6 @@ def set_up(
         partition_links = PartitionLinks(links is not None, linked_run)
     arcs = graph.on_device().arcs if graph.whole else graph.number_of_arcs
     plan = plan_of(bound, arcs, wanted, partition_links)
-    free = options.plan.layout == "auto" and not scheduled and graph.whole and not divided
-    if layouts is not None and free and _may_have_layout(plan.strategy):
-        most = bound.program.max_iter if options.max_iter is None else options.max_iter
-        choice = layouts.choose(bound, graph.on_device(), max_iter=most, tol=tol)
-        graph.on_device().choices[bound.program.name] = f"{choice.name}: {choice.why}"
-        plan = plan_of(bound, arcs, wanted._replace(layout=choice.name, why_layout=choice.why))
     strategy = plan.strategy
     if graph.whole and graph.on_device().arcs_on_host and strategy.schedule == "dense":
         plan.batch = plan.most = 1  # arcs are copied for each, also if the run is over
@@ -110,11 +103,6 @@ def set_up(
         exchange = _among_gpus(graph, part, bound, strategy, options, linked_run)
     executor = _executor(bound, part, strategy, options, divided, tol, linked_run)
     return Setup(plan, executor, exchange)
-
-
-def _may_have_layout(strategy: Strategy) -> bool:
-    """Return whether every superstep gathers from all in-neighbours, so that any layout of arcs serves."""
-    return strategy.schedule == "dense" and not strategy.active_only and not strategy.in_place
 
 
 def _executor(

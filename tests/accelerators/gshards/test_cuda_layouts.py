@@ -353,6 +353,7 @@ def test_a_layout_is_kept_with_the_graph():
         layouts = graph.report.layouts
         assert {"csc", "gshards", "windows"} <= set(layouts)
         assert laid.nbytes == held + layouts["gshards"]
+        assert set(case.run(graph, engine="cuda").rows.layout) == {"csc"}, "though there are shards"
         assert all(size > 0 for size in layouts.values())
 
 
@@ -397,6 +398,7 @@ def test_the_cpu_refuses_shards(layout):
         ("minimum gathered", {"direction": "pull"}, "not by direction='pull'"),
         ("minimum gathered", {"in_place": True}, "not in place; leave in_place= out"),
         ("minimum gathered", {"method": "vwc-8", "direction": "auto"}, "method= is a schedule"),
+        ("destinations read", {}, "takes `dst`"),
     ],
 )
 def test_what_shards_do_not_do(program, options, words):
