@@ -7,9 +7,9 @@
 
 A mutant is a comparison, an operator or a constant that is another one, a negation that is gone, or a
 statement that is deleted; a seed always draws the same ones of the same tree.  The tests are those that
-`path_tests` finds by the file's path, or those after `--tests`.  They run in a copy of the checkout.  A mutant
-is killed if they fail or take longer than the limit; it survives if they pass; if a file has no tests by its
-path, nothing runs and the mutant counts as one without tests.
+`module_tests` finds for the file, or those after `--tests`.  They run in a copy of the checkout.  A mutant
+is killed if they fail or take longer than the limit; it survives if they pass; if a file has no tests,
+nothing runs and the mutant counts as one without tests.
 """
 
 from __future__ import annotations
@@ -28,7 +28,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["Mutant", "check_sound", "draw", "main", "mutants_of", "path_tests", "run_mutant"]
+from module_tests import module_tests
+
+__all__ = ["Mutant", "check_sound", "draw", "main", "mutants_of", "run_mutant"]
 
 ROOT = Path(__file__).parents[1]
 TOPS = ("cugraph_ws", "kernels")
@@ -201,53 +203,6 @@ def draw(seed: int, count: int, chosen: Sequence[str] = TOPS, root: Path = ROOT)
     return random.Random(seed).sample(everything, min(count, len(everything)))
 
 
-def path_tests(path: Path, root: Path | None = None) -> list[Path]:
-    """Return the files that test a module, by its path.
-
-    Those of `cugraph_ws/PACKAGE/NAME.py` are `tests/PACKAGE/test_NAME.py` and `test_NAME_….py` beside it,
-    or `test_PACKAGE_NAME.py` where another package has a module and its tests of that name.
-    The folders of a module that is deeper in its package come before its name: the tests of
-    `backends/cuda/rows.py` are in `tests/backends/test_cuda_rows.py`.  `loops` does not count, and kernels
-    are tested with what launches them: `kernels/cuda/core.py` and `backends/cuda/loops/core.py` in
-    `tests/backends/test_cuda_core.py`.  What is tested there for all backends goes by its name alone, in
-    `tests/backends`, `tests/algorithms` or `tests/program`.  An accelerator has a folder of tests.
-
-    Parameters
-    ----------
-    path : Path
-        Of the module, from the repository's root.
-    root : Path, optional
-        The checkout; by default this one.
-
-    Returns
-    -------
-    list of Path
-        From the root; empty if there are none.
-    """
-    root = root or ROOT
-    folders, name = [part for part in path.parts[:-1] if part != "loops"], path.stem
-    if folders[0] == "kernels" and "accelerators" not in folders:
-        folders.insert(1, "backends")
-    folders = folders[1:]
-    if folders[:1] == ["accelerators"]:
-        return [
-            test.relative_to(root)
-            for test in sorted((root / "tests").joinpath(*folders[:2]).glob("test_*.py"))
-        ]
-    places = [("".join(folders[:1]), "_".join([*folders[1:], name]))]
-    if folders[:1] == ["backends"]:
-        places += [(package, name) for package in ("backends", "algorithms", "program")]
-    for package, stem in places:
-        folder = root / "tests" / package
-        tests = [
-            *folder.glob(f"test_{stem}.py"), *sorted(folder.glob(f"test_{stem}_*.py")),
-            *folder.glob(f"test_{package}_{stem}.py"),
-        ]  # fmt: skip
-        if tests:
-            return [test.relative_to(root) for test in tests]
-    return []
-
-
 def _run(tests: Sequence[str], checkout: Path) -> bool:
     """Return whether tests pass in a checkout, in time."""
     command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests]
@@ -308,7 +263,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             ignored = shutil.ignore_patterns(".*", "__pycache__", "*.egg-info")
             shutil.copytree(ROOT, checkout, symlinks=True, ignore=ignored)
         for number, mutant in mutants:
-            tests = tuple(options.tests or map(str, path_tests(mutant.path)))
+            tests = tuple(options.tests or map(str, module_tests(mutant.path)))
             begun = time.monotonic()
             outcome = "listed" if options.list else "without tests"
             if tests and not options.list:

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Style, types and tests, in a virtual environment made for them.
 #
-#   ci/test.sh FILE ...     style, types, and the tests of these files (or folders): after an edit
+#   ci/test.sh FILE ...     style, types, and these files of tests (or folders), or the tests of these modules: after an edit
 #   ci/test.sh              style, types, and the short tests: before a push; about ten minutes on two cores
 #   ci/test.sh long         the tests that `ci/test.sh` leaves out, and nothing else
 #   ci/test.sh all          both, as CI
@@ -18,7 +18,17 @@ case "${1:-short}" in
 short) chosen=(-m "not long and not product") ;;
 long) chosen=(-m "long and not product") ;;
 all) chosen=(-m "not product") ;;
-*) chosen=("$@") ;;
+*)
+    chosen=()
+    for file; do
+        if [[ $file == *.py && $file =~ ^(\./)?(cugraph_ws|kernels)/ ]]; then
+            mapfile -t -O "${#chosen[@]}" chosen < <(python ci/module_tests.py "${file#./}")
+        else
+            chosen+=("$file")
+        fi
+    done
+    [[ ${#chosen[@]} -gt 0 ]] || { echo "no tests use $*" >&2; exit 2; }
+    ;;
 esac
 
 if [[ ${1:-} != long ]]; then

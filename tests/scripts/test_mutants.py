@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
+import module_tests
 import mutants
 import pytest
 
@@ -75,7 +76,7 @@ def test_a_fault_is_killed_or_survives_and_is_taken_out(checkout: Path) -> None:
     path = Path("cugraph_ws/graph/adding.py")
     before = (checkout / path).read_bytes()
     operator, constant = mutants.mutants_of(path, checkout)
-    tests = [str(test) for test in mutants.path_tests(path, checkout)]
+    tests = [str(test) for test in module_tests.module_tests(path, checkout)]
     assert tests == ["tests/graph/test_adding.py"]
     assert mutants.run_mutant(operator, tests, checkout) == "killed"
     assert mutants.run_mutant(constant, tests, checkout) == "survived"
@@ -86,21 +87,3 @@ def test_tests_that_do_not_pass_without_a_fault_say_nothing(checkout: Path) -> N
     (checkout / "tests/graph/test_adding.py").write_text("import missing\n", "utf-8")
     with pytest.raises(SystemExit, match=r"test_adding.py.*fail without a fault"):
         mutants.check_sound(["tests/graph/test_adding.py"], checkout)
-
-
-@pytest.mark.parametrize(
-    ("module", "test"),
-    [
-        ("cugraph_ws/graph/interning.py", "tests/graph/test_interning.py"),
-        ("cugraph_ws/backends/cuda/predecessors.py", "tests/backends/test_cuda_predecessors.py"),
-        ("kernels/cuda/predecessors.py", "tests/backends/test_cuda_predecessors.py"),
-        ("cugraph_ws/backends/cpu/loops/louvain.py", "tests/algorithms/test_louvain.py"),
-        ("kernels/cpu/louvain.py", "tests/algorithms/test_louvain.py"),
-    ],
-)
-def test_tests_are_found_by_the_path(module: str, test: str) -> None:
-    assert Path(test) in mutants.path_tests(Path(module))
-
-
-def test_a_module_without_tests_has_none(checkout: Path) -> None:
-    assert mutants.path_tests(Path("cugraph_ws/graph/alone.py"), checkout) == []
