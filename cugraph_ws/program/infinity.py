@@ -349,7 +349,7 @@ class _Program:
         """Compile definitions as plain Python for trials, with the user's file and lines."""
         names = {
             **plain_functions(self.program.name),
-            "__name__": self.program.functions["apply"].__module__,  # theirs too
+            "__name__": self.program.module,  # theirs too
             "ws_finite": lambda a: a,  # a trial's values may be none that occur
         }
         return plain_function(definitions, **names)

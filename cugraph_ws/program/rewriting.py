@@ -90,7 +90,7 @@ def rewritten(
 
 def function_of(source: FunctionSource, program: VertexProgram | EdgeProgram) -> Callable[..., Any]:
     """Compile a function as plain Python for trials, in the module of the program's."""
-    owner, module = program.name, next(iter(program.functions.values())).__module__
+    owner, module = program.name, program.module
     definitions = source.definitions or tuple(
         (f"<{owner}>", node)
         for node in parse(source.text).body

@@ -98,9 +98,14 @@ class Snapshot(ABC):
         )
 
     @property
+    def module(self) -> str:
+        """The module of its functions; "" if they were executed in a namespace without a name."""
+        return next(iter(self.functions.values())).__module__ or ""
+
+    @property
     def built_in(self) -> bool:
         """Whether it is the library's own program."""
-        return next(iter(self.functions.values())).__module__.startswith("cugraph_ws.")
+        return self.module.startswith("cugraph_ws.")
 
     def current(self) -> Self:
         """Return the program with the current globals and closures of its functions.
@@ -170,7 +175,7 @@ def _name(program: Snapshot, key: Any, graph: GraphView) -> str | None:
         return None
     identity: str | None = program.memory.get(IDENTITY)
     if identity is None:
-        module = next(iter(program.functions.values())).__module__
+        module = program.module
         ours = module.startswith("cugraph_ws.")
         if not ours or getattr(sys.modules.get(module), program.name, None) is not program:
             return None

@@ -139,7 +139,8 @@ class Trial:
         """Check that a result is a number, or a tuple of `expected` numbers."""
         parts = tuple(result) if isinstance(result, tuple) else (result,)
         if expected is not None and len(parts) != expected:
-            raise self.fail(name, f"returns {result!r}; return a tuple of {expected} numbers")
+            wanted = "one number" if expected == 1 else f"a tuple of {expected} numbers"
+            raise self.fail(name, f"returns {result!r}; return {wanted}")
         for part in parts:
             if not isinstance(part, (bool, int, float, np.number, np.bool_)):
                 raise self.fail(name, of_returned(part))

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 import warnings
+from contextlib import nullcontext
 
 import pandas as pd
 import pytest
@@ -109,6 +110,63 @@ class Shifts:
 
     def apply(old, gathered):
         return old.x + gathered
+
+
+HOPS = """
+import cugraph_ws as ws
+
+
+@ws.vertex_program
+class Hops:
+    hops: ws.int64
+    combine = min
+
+    def init(vertex):
+        return vertex
+
+    def compute(src):
+        return {sent}
+
+    def apply(old, gathered):
+        return min(old.hops, gathered)
+
+    def active(old, new):
+        return {active}
+"""
+
+
+def executed(sent, active, folder, **names):
+    """Return a program whose text is executed, in a namespace with some names."""
+    path = folder / "program.py"
+    path.write_text(HOPS.format(sent=sent, active=active))
+    exec(compile(path.read_text(), str(path), "exec"), names)
+    return names["Hops"]
+
+
+@pytest.mark.parametrize(
+    ("sent", "active", "words"),
+    [
+        ("src.hops + 1", "(True, False)", r"active .*returns \(True, False\); return one number"),
+        ("src.hops @ 1", "new.hops != old.hops", r"Hops\.compute, .*unsupported operand"),
+    ],
+)
+def test_the_function_that_is_wrong_is_named(sent, active, words, tmp_path):
+    program = executed(sent, active, tmp_path, __name__="elsewhere")
+    with pytest.raises(ws.ProgramError, match=words):
+        ws.run(program, ws.datasets.karate_club())
+
+
+@pytest.mark.parametrize("engine", ["cpu", "cuda", "python"])
+def test_a_namespace_without_a_name_has_programs_too(engine, tmp_path):
+    """As of `exec(text, {})`: their functions belong to no module."""
+    program = executed("src.hops + 1", "new.hops != old.hops", tmp_path)
+    assert program.functions["apply"].__module__ is None
+    named = executed("src.hops + 1", "new.hops != old.hops", tmp_path, __name__="elsewhere")
+    edges = ws.datasets.karate_club()
+    with emulated() if engine == "cuda" else nullcontext():
+        frames = [ws.run(each, edges, engine=engine).frame for each in (program, named)]
+        ws.check(program, edges, max_iter=2)
+    assert frames[0].equals(frames[1])
 
 
 def test_errors_of_plain_functions_name_line_and_vertices():

@@ -46,9 +46,9 @@ def listing_of(program: Any, interface: str, loops: tuple[str, ...]) -> list[Any
     list of JSON's values
         Module and name of the program, fields of `Types` and of `Variant`, and the loops.
     """
-    if not isinstance(program, VertexProgram):
+    if not isinstance(program, VertexProgram) or not program.module:
         return None
-    module = program.functions["apply"].__module__
+    module = program.module
     for key, text in tuple(program.memory.items()):
         if isinstance(key, tuple) and key[0] == "interface on a GPU" and text == interface:
             _, types, variant = key
