@@ -12,10 +12,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from cugraph_ws.algorithms.bfs import bfs
-from cugraph_ws.algorithms.sssp import sssp
+from cugraph_ws.algorithms.bfs import BFS, bfs
+from cugraph_ws.algorithms.sssp import SSSP, sssp
 from cugraph_ws.arguments import is_one_vertex, listed, shown
 from cugraph_ws.errors import InputError
+from cugraph_ws.execution.driver import run_on
 from cugraph_ws.execution.keywords import takes_names_of_others
 from cugraph_ws.execution.loop import Result
 from cugraph_ws.frames.base import Column, Frame, Masked, VertexNumbers, is_dask_frame, open_frame
@@ -24,7 +25,7 @@ from cugraph_ws.graph.edges import AUTO
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.halo import Halo
-from cugraph_ws.runtime.arrays import any_true
+from cugraph_ws.runtime.arrays import any_true, as_host
 
 __all__ = ["shortest_path"]
 
@@ -93,8 +94,12 @@ def shortest_path(result: Any, start: Any = None, targets: Any = None) -> Any:
     ends = [given for given in (start, targets) if given is not None]
     if len(ends) == 2:
         graph = as_graph(result, weight=AUTO)
-        search: Any = bfs if graph.weight is None else sssp
-        return shortest_path(search(graph, ends[0]), ends[1])
+        start, targets = ends
+        if not isinstance(graph, GraphView):  # on a cluster
+            search: Any = bfs if graph.weight is None else sssp
+            return shortest_path(search(graph, start), targets)
+        found = run_on(BFS if graph.weight is None else SSSP, graph, start=start, predecessors=True)
+        return shortest_path(found.require_convergence("shortest_path"), targets)
     if len(ends) == 1 and isinstance(result, GraphView):
         raise InputError("shortest_path of a graph needs a start and targets; give both")
     if len(ends) != 1:
@@ -240,9 +245,9 @@ def _tree_of_result(result: Result) -> _Tree:
     name = next((name for name in VALUES if name in result.arrays), None)
     column = np.zeros(len(predecessor.numbers)) if name is None else result.arrays[name]
     assert not isinstance(column, VertexNumbers)
-    values = column.values if isinstance(column, Masked) else column
-    valid = column.valid if isinstance(column, Masked) else ~np.isnan(column)
-    return _Tree(result.graph, np.append(predecessor.numbers, -1), name, values, valid)
+    values = as_host(column.values if isinstance(column, Masked) else column)
+    valid = as_host(column.valid) if isinstance(column, Masked) else ~np.isnan(values)
+    return _Tree(result.graph, np.append(as_host(predecessor.numbers), -1), name, values, valid)
 
 
 def _tree_of_frame(data: Any) -> _Tree:

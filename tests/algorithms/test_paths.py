@@ -12,7 +12,17 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from shapes import FRAME_KINDS, SHAPES, build, column, frame, grid, random_edges, undirected
+from shapes import (
+    FRAME_KINDS,
+    SHAPES,
+    build,
+    column,
+    edge_frame,
+    frame,
+    grid,
+    random_edges,
+    undirected,
+)
 from verify import Edges
 
 import cugraph_ws as ws
@@ -45,6 +55,23 @@ def check_lengths(edges: Edges, start: int, found) -> None:
         assert path[-1] == (target, shortest[target])
         for (u, before), (v, after) in itertools.pairwise(path):
             assert before + length[u, v] == after
+
+
+@pytest.mark.parametrize("weighted", [True, False], ids=["sssp", "bfs"])
+@pytest.mark.parametrize("text", [True, False], ids=["text", "numbers"])
+def test_a_graph_is_searched_without_a_frame(tiny_shape, weighted, text, monkeypatch):
+    edges = edge_frame(tiny_shape, weighted=weighted)
+    if edges.empty:
+        return
+    if text:
+        edges = edges.assign(**{end: edges[end].astype(str) for end in ("source", "destination")})
+    graph, start = ws.Graph(edges), edges["source"][0]
+    targets = edges["destination"].tolist()
+    expected = shortest_path((ws.sssp if weighted else ws.bfs)(graph, start), targets)
+    with monkeypatch.context() as patch:
+        patch.setattr(ws.Graph, "vertex_frame", None)
+        found = shortest_path(graph, start, targets)
+    pd.testing.assert_frame_equal(found, expected)
 
 
 @pytest.mark.parametrize("whole", [True, False], ids=["result", "frame"])
