@@ -23,6 +23,7 @@ from cugraph_ws.frames.base import Column, Frame, Masked, VertexNumbers, is_dask
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph.edges import AUTO
 from cugraph_ws.graph.graph import Graph, as_graph
+from cugraph_ws.graph.methods import GraphMethods
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.halo import Halo
 from cugraph_ws.runtime.arrays import any_true, as_host
@@ -93,7 +94,7 @@ def shortest_path(result: Any, start: Any = None, targets: Any = None) -> Any:
     """
     ends = [given for given in (start, targets) if given is not None]
     if len(ends) == 2:
-        graph = as_graph(result, weight=AUTO)
+        graph: Any = result if isinstance(result, GraphMethods) else as_graph(result, weight=AUTO)
         start, targets = ends
         if not isinstance(graph, GraphView):  # on a cluster
             search: Any = bfs if graph.weight is None else sssp

@@ -345,6 +345,10 @@ def test_paths_of_a_clusters_result(pair, search):
             pd.testing.assert_frame_equal(found[ends], expected[ends])
             value = expected.columns[-1]
             pd.testing.assert_series_equal(found[value], expected[value])
+        if search == "sssp":  # the graph has weights
+            of_graph = ws.shortest_path(graph, 0, targets)
+            pd.testing.assert_frame_equal(of_graph, graph.shortest_path(0, targets))
+            pd.testing.assert_frame_equal(of_graph, found)
         lazy = dd.from_pandas(pd.DataFrame({"vertex": targets}), npartitions=2)
         again = ws.shortest_path(calls[search](graph), lazy)
         pd.testing.assert_frame_equal(again[ends := ["target", "position"]], found[ends])
