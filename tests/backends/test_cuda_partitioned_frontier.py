@@ -102,6 +102,15 @@ def test_a_program_that_starts_everywhere_gathers_first(ranks):
     assert found["direction"].iloc[0] == "gather"
 
 
+def test_a_frontier_of_many_arcs_is_gathered():
+    """The ranks' arcs out of the next frontier, added up, decide."""
+    source = np.array([0, *[1] * 60])
+    edges = Edges(source, 1 + np.arange(61), 62, np.ones(61))
+    with graph_of(edges) as graph, tuned():
+        found = check(PUSHES[6], graph, 2).trace
+    assert found["direction"].tolist()[:2] == ["push", "gather"]
+
+
 @pytest.mark.parametrize("name", BATTERY)
 def test_every_shape(name):
     """With one of two programs: hops, shortest paths."""
