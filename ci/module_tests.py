@@ -26,10 +26,9 @@ __all__ = ["module_tests", "path_tests"]
 ROOT = Path(__file__).parents[1]
 TOPS = ("cugraph_ws", "kernels")
 MOST = 3  # files of tests of a module that has none by its path
-IMPORTER, NEAR = (
-    4,
-    5,
-)  # modules that use a module, as much as which a test counts that imports it, or is of its package
+# As so many modules that use a module counts a test that imports it, and one that is of its package
+IMPORTER = 4
+NEAR = 5
 
 
 def path_tests(path: Path, root: Path | None = None) -> list[Path]:

@@ -287,7 +287,9 @@ class SpanningForest(ListedEdges):
         return self.near.part.graph.end_names[1], False
 
     def columns(self) -> dict[str, Column]:
-        """Return the ends of the edges."""
+        """Return the ends of the edges; nothing if a function lists them, in the order of the graph's arcs."""
+        if self._finish is not None:
+            return {}
         graph, (tails, heads) = self.near.part.graph, self._ends
         order = self.near.xp.argsort(heads * graph.number_of_vertices + tails)
         ends = zip(graph.end_names, (tails, heads), strict=True)
