@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
 from typing import Any
 
@@ -277,13 +278,20 @@ def did_you_mean(name: str, names: Iterable[str], prefix: str = "") -> str:
 def near_id(value: str, ids: Iterable[Any]) -> str:
     """Return a remedy for a text that is no vertex: the id that is most like it, "" if none is.
 
+    Ids with other digits are not alike: order-12 is not meant by order-13.
+
     Parameters
     ----------
     value : str
     ids : iterable
         Those of all vertices; those that are not texts are left out.
     """
-    by_plain = {known.strip().casefold(): known for known in ids if isinstance(known, str)}
+    digits = re.findall(r"\d", value)
+    by_plain = {
+        known.strip().casefold(): known
+        for known in ids
+        if isinstance(known, str) and re.findall(r"\d", known) == digits
+    }
     near = difflib.get_close_matches(value.strip().casefold(), by_plain, n=1, cutoff=CLOSE)
     return f"; did you mean {by_plain[near[0]]!r}?" if near else ""
 

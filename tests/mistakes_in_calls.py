@@ -320,6 +320,10 @@ CALLS: dict[str, tuple[Any, str]] = {
         lambda: ws.bfs(frame(source=["Anna", "b", "c"], destination=["b", "c", "Anna"]), "anna"),
         "start: 'anna' is not a vertex of the graph; did you mean 'Anna'?",
     ),
+    "bfs other digits": (
+        lambda: ws.bfs(frame(source=["id 9", "b", "c"], destination=["b", "c", "id 9"]), "id 99"),
+        "start: 'id 99' is not a vertex of the graph; give an id of the edges, or list vertices without edges in Graph(vertices=...)",
+    ),
     "bfs text space": (
         lambda: ws.bfs(frame(source=["Anna", "b", "c"], destination=["b", "c", "Anna"]), "Anna "),
         "start: 'Anna ' is not a vertex of the graph; did you mean 'Anna'?",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
 
@@ -129,6 +130,9 @@ def test_the_waiting_caller_looks_whether_its_run_is_to_end(monkeypatch):
     monkeypatch.setattr(thread_ranks, "GLANCE", 1e-3)
     with watched_by(EndsAtTheCaller()), pytest.raises(StepAbandoned, match="callback"):
         ThreadRanks(3).call(work)
+    deadline = time.monotonic() + 30  # the caller does not wait for them
+    while len(ended) < 3 and time.monotonic() < deadline:
+        time.sleep(1e-3)
     assert sorted(ended) == [0, 1, 2]
 
 
