@@ -54,6 +54,11 @@ def at(field: str, pointer: str, default: float = 0) -> Any:
     ...     def compute(src): return src.parent
     ...     combine = min
     ...     def apply(old): return old.grand
+    >>> import pandas as pd
+    >>> chain = pd.DataFrame({"source": ["b", "c", "d"], "destination": ["a", "b", "c"]})
+    >>> first = {"a": 0, "b": 0, "c": 1, "d": 2}
+    >>> ws.run(Roots, chain, above=first).frame["parent"].tolist()
+    ['a', 'a', 'a', 'a']
     """
     return Jump("at", field, pointer, default)
 
