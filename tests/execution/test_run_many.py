@@ -139,14 +139,19 @@ def test_programs_come_first():
         ws.run_many(graph, [ws.PageRank])
 
 
-def when_others_run(what: Any) -> Any:
-    """Return `drive` that calls `what` in the place of a search, 0.2 s after other runs have begun."""
+def when_others_run(what: Any, first: str = "") -> Any:
+    """Return `drive` that calls `what` in the place of a search, 0.2 s after others have begun, and `first` has ended."""
+    ended = threading.Event()
 
     def driven(loop: Any, *arguments: Any, **named: Any) -> Any:
         if loop.name == "SSSP":
+            assert not first or ended.wait(60)
             time.sleep(0.2)
             what()
-        return drive(loop, *arguments, **named)
+        result = drive(loop, *arguments, **named)
+        if loop.name == first:
+            ended.set()
+        return result
 
     return driven
 
@@ -170,7 +175,7 @@ def test_an_interrupt_ends_all_runs_and_keeps_results(at_once, monkeypatch):
     def press() -> None:
         os.kill(os.getpid(), signal.SIGINT)
 
-    monkeypatch.setattr(module, "drive", when_others_run(press))
+    monkeypatch.setattr(module, "drive", when_others_run(press, first="BFS"))
     programs = [(ws.BFS, {"start": 0}), Endless, (ws.SSSP, {"start": 0}), Endless, ws.PageRank]
     with build(EDGES) as graph:
         with pytest.raises(
