@@ -25,7 +25,6 @@ import stand_in_cudf
 from emulator.device import EmulatedDevice, EmulatedKernels
 
 import cugraph_ws as ws
-from cugraph_ws.accelerators.gshards import layouts
 from cugraph_ws.algorithms import louvain
 from cugraph_ws.backends.cuda import (
     bucketing,
@@ -56,7 +55,6 @@ LARGE: dict[Any, dict[str, Any]] = {
     bucketing: {"LEAST_ARCS": 1, "SPAN": 16, "TILE": 128, "MOST_BINS": 4, "LENGTHS": (32, 40)},
     folds: {"SHORT": 2, "PIECE": 4},
     frontier: {"LEAST_LARGE": 0},
-    layouts: {"LEAST_ARCS": 0, "COST": 0.5, "GAINS": ((1.0, 0.1),)},
     layout: {"FEW": 8},
     louvain: {"ON_HOST": 0, "ONE_BY_ONE": 0},
     planner: {"LEAST_HEAVY": 0},

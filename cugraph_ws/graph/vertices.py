@@ -52,10 +52,13 @@ class Vertices:
     groups : int
         How many parts of an id, the first ones, name the group that a vertex is in: 0 for one graph alone.  A
         result has these once, before all other columns.
+    has_all_ids : bool
+        Whether the ids of all vertices are here, so that an unknown one can be compared with them.
     """
 
     on_device: ClassVar[bool] = False
     groups = 0
+    has_all_ids = True
     _everyone: dict[str, Any] | None = None  # result columns of all vertices
 
     def __init__(self, sources: Sequence[str], types: Sequence[IdType], numbering: Any) -> None:
@@ -481,7 +484,7 @@ class Vertices:
 
     def _near(self, value: Any) -> str:
         """Return which id an unknown text may stand for, as a remedy; "" if none is like it, or there are many."""
-        if not isinstance(value, str) or self.size > COMPARED_IDS:
+        if not isinstance(value, str) or self.size > COMPARED_IDS or not self.has_all_ids:
             return ""
         (ids,) = self._plain_parts(self._xp.arange(self.size))
         return near_id(value, ids.to_pylist())

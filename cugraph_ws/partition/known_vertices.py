@@ -120,6 +120,8 @@ class KnownVertices(Vertices):
         Lists of at most so many ids are left to the ranks.
     """
 
+    has_all_ids = False
+
     def __init__(self, directory: Directory, ask: Ask, left_to_ranks: int = 0) -> None:
         size, ranges = directory.size, directory.ranges
         numbering: Any = DenseIntegers(size)

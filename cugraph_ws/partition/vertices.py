@@ -59,7 +59,7 @@ class ShardVertices(Vertices):
         self, comm: Communicator, sources: Sequence[str], types: Sequence[IdType], ids: Distinct
     ) -> None:
         super().__init__(sources, types, ids)
-        self._comm = comm
+        self._comm, self.has_all_ids = comm, False
         self._shard: Any = None
         self._owned_ids: list[Any] | None = None  # if this rank's range has other ids
         self._kept: dict[str, list[tuple[Sequence[int], Column | InputError]]] = {}
@@ -141,10 +141,6 @@ class ShardVertices(Vertices):
         joined._comm, joined._shard = comm, None
         joined.numbering = self.numbering.join(comm)
         return joined
-
-    def _near(self, value: Any) -> str:
-        """Return nothing: other ranks have most of the ids."""
-        return ""
 
     @staticmethod
     def _refuse_unknown(shown: str, count: int, argument: str, near: str = "") -> NoReturn:
