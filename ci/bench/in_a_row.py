@@ -101,15 +101,18 @@ def in_a_row(case: Case, section: Section, repeats: int) -> None:
     starts = random.choice(present, CALLS).tolist()
     numbers = np.linspace(0.8, 0.9, CALLS).tolist()
     peer = CUGRAPH if case.gpu else IGRAPH
-    for name, short in SHORT.items():
-        theirs = short.cugraph if case.gpu else short.igraph
 
-        def calls(call: Call, graph: Any) -> list[Any]:
+    def entrant(name: str, call: Call, graph: Any) -> Entrant:
+        def calls() -> list[Any]:
             return [call(graph, *each) for each in zip(starts, numbers, strict=True)]
 
-        entrants = [_entrant(OURS, calls, short.ours, case.ours(short.form))]
+        return Entrant(name, calls, parts=len)
+
+    for name, short in SHORT.items():
+        theirs = short.cugraph if case.gpu else short.igraph
+        entrants = [entrant(OURS, short.ours, case.ours(short.form))]
         if theirs is not None and library(peer) is not None:
-            entrants.append(_entrant(peer, calls, theirs, case.graph_of(peer, short.form)))
+            entrants.append(entrant(peer, theirs, case.graph_of(peer, short.form)))
         job = f"{name}, {CALLS} calls in a row: a call"
         ours = next(
             (each for each in race(section, job, entrants, repeats) if each.library == OURS), None
@@ -117,10 +120,6 @@ def in_a_row(case: Case, section: Section, repeats: int) -> None:
         bound = short.bounds[case.gpu]
         if ours is not None and bound is not None:
             section.target(f"{job}, ms", 1e3 * ours.median, bound)
-
-
-def _entrant(name: str, calls: Callable[[Call, Any], Any], call: Call, graph: Any) -> Entrant:
-    return Entrant(name, lambda: calls(call, graph), parts=lambda answer: CALLS)
 
 
 def karate_in_a_row(name: str, section: Section, repeats: int) -> None:

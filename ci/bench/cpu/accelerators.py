@@ -23,10 +23,10 @@ import pandas as pd
 import cugraph_ws as ws
 from bench.checkout import environment
 from bench.timing import Section, clocked
+from cugraph_ws.accelerators import ACCELERATORS, VARIABLE
 
 BOUND = 1.3  # without ÷ with
 CALLS = 5
-VARIABLE = "CUGRAPH_WS_ACCELERATORS"
 TWENTY = {"tol": 0.0, "max_iter": 20, "fail_on_nonconvergence": False}
 ALONE = ("tiles", "extrapolation")  # those of one process; the others are of clusters
 
@@ -35,8 +35,6 @@ Calls = dict[str, Callable[[], Any]]
 
 def law(case: Any, section: Section, repeats: int) -> None:
     """Compare calls with all accelerators and without one, in turns."""
-    from cugraph_ws.accelerators import ACCELERATORS
-
     rows = []
     with tempfile.TemporaryDirectory() as folder:
         edges = Path(folder, "edges.parquet")
