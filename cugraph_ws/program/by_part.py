@@ -14,6 +14,7 @@ import numpy as np
 from cugraph_ws.arguments import shown
 from cugraph_ws.errors import ProgramError
 from cugraph_ws.program.combines import Fold, returned_row
+from cugraph_ws.runtime.parsing import parse
 
 __all__ = ["Basic", "ByPart", "by_part"]
 
@@ -188,7 +189,7 @@ def _joined(bodies: Sequence[Sequence[str]], places: Sequence[int | range]) -> l
     lines: list[str] = []
     row: list[str] = []
     for part, (body, at) in enumerate(zip(bodies, places, strict=True)):
-        *statements, returned = _OfPart(part, at).visit(ast.parse("\n".join(body))).body
+        *statements, returned = _OfPart(part, at).visit(parse("\n".join(body))).body
         lines += map(ast.unparse, statements)
         is_row = isinstance(returned.value, ast.Tuple)
         row += map(ast.unparse, returned.value.elts if is_row else [returned.value])

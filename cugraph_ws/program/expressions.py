@@ -6,7 +6,7 @@ import ast
 from dataclasses import dataclass
 
 from cugraph_ws.program.vertex_program import VertexProgram
-from cugraph_ws.runtime.parsing import parse
+from cugraph_ws.runtime.parsing import parse, parse_expression
 
 __all__ = ["Function", "as_expression", "function_of", "is_field", "is_same", "owner_of", "picked"]
 
@@ -39,7 +39,7 @@ def as_expression(body: list[ast.stmt]) -> ast.expr | None:
                 return names.get(name_node.id, name_node)
 
         # The source's tree is shared with other readers.
-        result = Fill().visit(ast.parse(ast.unparse(node), mode="eval").body)
+        result = Fill().visit(parse_expression(ast.unparse(node)))
         assert isinstance(result, ast.expr)
         return result
 

@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from cugraph_ws.runtime.parsing import parse, parse_expression
+
 __all__ = [
     "DRAWING",
     "FUNCTIONS",
@@ -211,7 +213,7 @@ def with_draws(function: ast.FunctionDef, name: str, place: int) -> None:
         count = PASSES if id(node) in looped else no_loop
         text = f"({seed}, {step}, {place * CALLS + number_of_call}, {number}, {count})"
         assert isinstance(node.func, ast.Attribute)
-        tuple_ = ast.parse(text, mode="eval").body
+        tuple_ = parse_expression(text)
         assert isinstance(tuple_, ast.Tuple)
         called = FUNCTIONS[node.func.attr].__name__
         node.func = ast.copy_location(ast.Name(called, ast.Load()), node.func)
@@ -238,14 +240,14 @@ def draw_by_parallel_edge(function: ast.FunctionDef) -> None:
     for node in ast.walk(function):
         match node:
             case ast.Call(func=ast.Name(id=called)) if called.endswith(ws_edge_seed.__name__):
-                node.args[1] = ast.parse(f"edge.{RANK}", mode="eval").body
+                node.args[1] = parse_expression(f"edge.{RANK}")
     if "edge" not in {argument.arg for argument in function.args.args}:
         function.args.args.append(ast.arg("edge"))
 
 
 def _statement(text: str, place: ast.AST) -> ast.stmt:
     """Return a statement at the place of a node."""
-    statement = ast.parse(text).body[0]
+    statement = parse(text).body[0]
     for node in ast.walk(statement):
         ast.copy_location(node, place)
     return statement

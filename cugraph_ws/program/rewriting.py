@@ -48,7 +48,7 @@ def read_gathered_from(
 
 def statements(text: str) -> list[ast.stmt]:
     """Return the statements of a text."""
-    return ast.parse(text).body
+    return parse(text).body
 
 
 def prepend(node: ast.FunctionDef, text: str, needed: Collection[str]) -> None:

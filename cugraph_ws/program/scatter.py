@@ -143,10 +143,10 @@ def text_of_messages(source: FunctionSource) -> str:
             return node
 
         def visit_Return(self, node: ast.Return) -> ast.AST:
-            return ast.parse("raise ValueError").body[0]
+            return parse("raise ValueError").body[0]
 
     *helpers, function = parse(source.text).body
-    changed = ast.fix_missing_locations(Returned().visit(ast.parse(ast.unparse(function))))
+    changed = ast.fix_missing_locations(Returned().visit(parse(ast.unparse(function))))
     return "\n\n".join([*map(ast.unparse, helpers), ast.unparse(changed)])
 
 

@@ -6,6 +6,8 @@ import ast
 from collections.abc import Callable, Collection
 from typing import NoReturn, TypeVar
 
+from cugraph_ws.runtime.parsing import parse, parse_expression
+
 __all__ = ["CALLED", "PLACE", "Rewriting"]
 
 Node = TypeVar("Node", bound=ast.AST)
@@ -62,7 +64,7 @@ class Rewriting(ast.NodeTransformer):
         function.body = [self.visit(statement) for statement in function.body]
         if self.parts < 0:
             fail(function, "sends nothing; write `edge.send(…)` in a loop `for edge in edges`")
-        function.body.append(_placed(ast.parse("return").body[0], function.body[-1]))
+        function.body.append(_placed(parse("return").body[0], function.body[-1]))
         return CALLED
 
     def visit_For(self, node: ast.For) -> ast.AST:
@@ -75,7 +77,7 @@ class Rewriting(ast.NodeTransformer):
                 text = (
                     f"for {place} in range(edges.degree):\n    {name} = ws_out_edge(edges, {place})"
                 )
-                loop = _placed(ast.parse(text).body[0], node)
+                loop = _placed(parse(text).body[0], node)
                 assert isinstance(loop, ast.For)
                 loop.body += body
                 loop.orelse = [self.visit(statement) for statement in node.orelse]
@@ -126,7 +128,7 @@ class Rewriting(ast.NodeTransformer):
         """Replace `len(edges)`."""
         match node:
             case ast.Call(func=ast.Name(id="len"), args=[ast.Name(id="edges")], keywords=[]):
-                return _placed(ast.parse("edges.degree", mode="eval").body, node)
+                return _placed(parse_expression("edges.degree"), node)
             case ast.Call(func=ast.Attribute(attr="send")):
                 self._fail(node, f"uses `{ast.unparse(node)}` as a value; sending is a statement")
         return self.generic_visit(node)

@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from cugraph_ws.runtime.parsing import parse_expression
+
 __all__ = ["CELL", "MOST", "Table", "entry_of", "table_of"]
 
 MOST = 256  # entries; compiling 1,024 takes seconds
@@ -90,7 +92,7 @@ def entry_of(table: Table, row: ast.expr, column: ast.expr) -> ast.expr:
     """
     numbers = ", ".join(map(_written, (*table.entries, PAST[table.kind])))
     text = f"({numbers})[ws_cell(0, 0, {table.rows}, {table.columns})]"
-    entry = ast.parse(f"np.float32({text})" if table.kind == "float32" else text, mode="eval").body
+    entry = parse_expression(f"np.float32({text})" if table.kind == "float32" else text)
     call = next(
         node for node in ast.walk(entry) if isinstance(node, ast.Call) and len(node.args) == 4
     )

@@ -25,6 +25,7 @@ from cugraph_ws.program.declarations import (
 from cugraph_ws.program.help import help_of
 from cugraph_ws.program.snapshot import Memory, Snapshot
 from cugraph_ws.program.source import FunctionSource, read_function
+from cugraph_ws.runtime.parsing import parse, parse_expression
 from cugraph_ws.runtime.tracebacks import short_errors
 
 __all__ = ["CALL", "GIVEN", "NEXT", "WalkProgram", "by_weight", "walk"]
@@ -260,7 +261,7 @@ class _Rewriting(ast.NodeTransformer):
         function.body = [self.visit(statement) for statement in function.body]
         if self._draws:
             documented = int(ast.get_docstring(function) is not None)
-            begins = [_placed(statement, function) for statement in ast.parse(BEGIN).body]
+            begins = [_placed(statement, function) for statement in parse(BEGIN).body]
             function.body[documented:documented] = begins
         return (*GIVEN, *map(by_weight, self.weights))
 
@@ -365,7 +366,7 @@ def _is_edge(value: ast.expr, local: set[str]) -> bool:
 
 def _text(node: ast.AST, text: str) -> ast.expr:
     """Return an expression at the place of a node."""
-    expression: ast.expr = _placed(ast.parse(text, mode="eval").body, node)
+    expression: ast.expr = _placed(parse_expression(text), node)
     return expression
 
 

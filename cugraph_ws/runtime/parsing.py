@@ -1,7 +1,8 @@
 """Parse Python source, in one thread at a time.
 
 Before Python 3.12, `ast.parse` in two threads at once may fail with "AST constructor recursion depth
-mismatch", because they share a counter.  Ranks may be threads of one process.
+mismatch" (SystemError), because they share a counter.  Ranks may be threads of one process, so that all of the
+library parses here.  Threads of other packages may still parse at the same time: what fails so is repeated.
 """
 
 from __future__ import annotations
@@ -9,9 +10,10 @@ from __future__ import annotations
 import ast
 import threading
 
-__all__ = ["in_pieces", "parse"]
+__all__ = ["in_pieces", "parse", "parse_expression"]
 
 MOST = 30  # items of a tuple, and arguments of a call, that CPython puts on the stack
+TRIES = 10  # of a parse that other packages' threads disturb
 
 _ONE_AT_A_TIME = threading.Lock()
 
@@ -28,7 +30,28 @@ def parse(text: str) -> ast.Module:
     ast.Module
     """
     with _ONE_AT_A_TIME:
+        for _ in range(TRIES - 1):
+            try:
+                return ast.parse(text)
+            except SystemError:  # another package's thread parses now
+                continue
         return ast.parse(text)
+
+
+def parse_expression(text: str) -> ast.expr:
+    """Return the tree of an expression's source.
+
+    Parameters
+    ----------
+    text : str
+
+    Returns
+    -------
+    ast.expr
+    """
+    (statement,) = parse(text).body
+    assert isinstance(statement, ast.Expr)
+    return statement.value
 
 
 def in_pieces(text: str) -> str:

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, cast
 from cugraph_ws.backends.cuda.user_min_max import spelling_of
 from cugraph_ws.program.scatter import ARRAYS
 from cugraph_ws.program.scatter_source import PLACE
-from cugraph_ws.runtime.parsing import parse
+from cugraph_ws.runtime.parsing import parse, parse_expression
 
 if TYPE_CHECKING:
     from cugraph_ws.program.codegen import Types
@@ -46,7 +46,7 @@ def lanes_text(text: str, numbers: Collection[str]) -> str:
     numbers : collection of str
         The fields, constants and edge attributes that are no booleans, which lanes do not exchange.
     """
-    function = ast.parse(text).body[-1]
+    function = parse(text).body[-1]
     assert isinstance(function, ast.FunctionDef)
     function.name = NAME
     function.body = _Lanes(numbers).block(function.body, [])
@@ -206,11 +206,11 @@ class _Lanes:
 
 
 def _statement(text: str) -> ast.stmt:
-    return ast.parse(text).body[0]
+    return parse(text).body[0]
 
 
 def _expression(text: str) -> ast.expr:
-    return ast.parse(text, mode="eval").body
+    return parse_expression(text)
 
 
 def _start(loop: ast.For) -> int | None:
