@@ -51,6 +51,8 @@ DEGREES = np.left_shift(np.int64(1), np.arange(40))  # degrees that are looked u
 ASKED_FIRST = 1  # requests before the min-neighbour cache is made: many graphs are searched once
 # (least in-degree, threads for each row) in the kernel that makes the cache
 SEARCHERS = ((64, 32), (16, 8), (4, 2), (0, 1))
+# Over the link: a thread for each arc of a short row, so that a sector is read by one request
+LINK_SEARCHERS = ((17, 32), (9, 16), (5, 8), (3, 4), (0, 2))
 
 
 class DeviceGraph:
@@ -320,7 +322,8 @@ class DeviceGraph:
         """Return the min-neighbour cache: the positions of the four in-neighbours of least number.
 
         The second call makes it; it is kept.  It takes as long as reading all arcs one and a half
-        times.
+        times.  If the arcs are in the host's memory, the first call makes it: a search without it reads all
+        arcs over the link as well.
 
         Parameters
         ----------
@@ -332,8 +335,8 @@ class DeviceGraph:
         Returns
         -------
         four device arrays of int32 or int64, shape (last,), or None
-            By falling rank, -1 if there are fewer than four.  None in the first call, and if the
-            cache would take more than half of the free memory.
+            By falling rank, -1 if there are fewer than four.  None in the first call for arcs on the device,
+            and if the cache would take more than half of the free memory.
         """
         with self._lock:
             self._open()
@@ -341,10 +344,11 @@ class DeviceGraph:
                 kind = self.csc.indices.dtype
                 self._asked += 1
                 room = self._device.free_memory() // 2
-                if self._asked <= ASKED_FIRST or 4 * kind.itemsize * last > room:
+                early = self._asked <= ASKED_FIRST and not self.arcs_on_host
+                if early or 4 * kind.itemsize * last > room:
                     return None
                 least = tuple(self._device.xp.empty(last, kind) for _ in range(4))
-                for degree, lanes in SEARCHERS:
+                for degree, lanes in LINK_SEARCHERS if self.arcs_on_host else SEARCHERS:
                     end = self.vertices_with(degree) if degree else last
                     if end > first:
                         run(

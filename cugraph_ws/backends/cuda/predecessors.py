@@ -31,6 +31,8 @@ DeviceArray = Any  # CuPy's or NumPy's
 WIDEST = 4096  # in-degree from which a block looks for a vertex's predecessor
 # (least in-degree, threads for each row): at least four arcs a thread, loaded at once
 CLASSES: tuple[tuple[int, int], ...] = ((128, 32), (64, 16), (32, 8), (16, 4), (8, 2), (1, 1))
+# Over the link: a thread for each arc of a short row, so that a sector is read by one request
+LINK_CLASSES: tuple[tuple[int, int], ...] = ((17, 32), (9, 16), (5, 8), (3, 4), (2, 2), (1, 1))
 LEVELS_A_LAUNCH = 1024
 FEW_LANES = 8  # threads for each row that `_choose_few` has read
 # Counters of `grow` on the device, then the number of undecided vertices after each turn;
@@ -43,6 +45,7 @@ MANY_ARCS = 1 << 24  # arcs from which it pays not to read all of them
 SAMPLE = 1 << 20  # number of sampled vertices, whose arcs are counted
 GIVING = 2  # cost of sending a number along an arc, as a multiple of reading an arc
 WORTH = 1 << 24  # least number of arcs that sending numbers must save
+LINK_WORTH = 1 << 19  # the same if arcs are read over the link, at a thirtieth of the memory's rate
 TIGHT_FROM = 1 << 22  # arcs of a graph from which tight arcs get separate rows
 TIGHT_PART = 16  # tight arcs get them if at most one in so many arcs is tight
 
@@ -105,7 +108,8 @@ class DeviceTrees:
         self._trees = self._levels, self._found, self._codes
         self._coded = False  # whether most states have codes, so that reading codes pays
         self._turns: list[int] = []  # for each turn, threads for each row listed in it
-        self._forward = forward if part.arcs >= MANY_ARCS else None
+        self._over_link = part.laid.arcs_on_host
+        self._forward = forward if part.arcs >= MANY_ARCS or self._over_link else None
         giving = 0 if self._forward is None else 2 * CODES + BRANCHING
         figures = xp.zeros(CONTROL + giving, np.int64)  # cleared together
         self._control, self._giving = figures[:CONTROL], figures[CONTROL:]
@@ -130,7 +134,8 @@ class DeviceTrees:
             self._trees, self._control,
         )  # fmt: skip
         waiting = self._device.xp.empty(part.owned, part.csc.indices.dtype)
-        classes, self._turns = ((WIDEST, shape[1]), *CLASSES), []
+        classes = ((WIDEST, shape[1]), *(LINK_CLASSES if self._over_link else CLASSES))
+        self._turns = []
         if self._forward is not None and self._choose_few(*self._forward, waiting):
             self._end_turn(FEW_LANES)
             classes = classes[:1]
@@ -198,8 +203,8 @@ class DeviceTrees:
         sends = xp.empty(2 * CODES + 1, np.uint8)
         _, block = self._shape(1)
         self._kernels.launch(
-            "weigh_codes", 1, block, step, counts, GIVING, WORTH, part.vertices, self._program,
-            self._number, sends, control,
+            "weigh_codes", 1, block, step, counts, GIVING, LINK_WORTH if self._over_link else WORTH,
+            part.vertices, self._program, self._number, sends, control,
         )  # fmt: skip
         listed = xp.empty(part.size, part.csc.indices.dtype)
         self._kernels.launch(
