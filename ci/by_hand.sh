@@ -13,7 +13,7 @@
 #   window         ci/window.sh: the same kernels with the oldest Numba-CUDA that pyproject.toml allows
 #   networkx       all of NetworkX's own tests through the backend; failures are those that are listed
 #   pyg            PyTorch Geometric's tests of its loaders with our samples: ci/pyg.sh says what it needs
-#   accelerators   the suite without accelerators
+#   accelerators   the suite without accelerators, but for their own tests: the answers stay
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 source ci/venv.sh

@@ -80,6 +80,14 @@ LONG = (  # what ci/test.sh leaves out: processes, random programs, peaks of mem
     "tests/program/test_taken_back.py",
     "tests/scripts/",
 )
+ACCELERATED = (  # what is skipped where accelerators are left out, beside tests with that mark
+    "tests/accelerators/",
+    "tests/backends/test_cuda_listed_programs.py",
+    "tests/cluster/test_cluster_hub.py",
+    "tests/cluster/test_cluster_two_hosts.py",
+    "tests/program/test_cuda_compile.py",
+)
+LEFT_OUT = re.compile(f"leaves out the accelerator|is left out by {VARIABLE}")
 MANY = 10  # named shapes: the battery
 PRODUCTS = re.compile(
     r"^tests/((accelerators|algorithms|backends|graph|partition|program)/|execution/test_bytes_of_loops)"
@@ -130,8 +138,17 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     mark_followed(items)
     mark_products(items)
     mark_long(items)
+    skip_accelerated(items)
     if hasattr(config, "workerinput"):
         items.sort(key=lambda item: (scope_of(item.nodeid) == item.nodeid, not in_group(item)))
+
+
+def skip_accelerated(items: list[pytest.Item]) -> None:
+    """Skip the tests of what accelerators do, if some are left out."""
+    if VARIABLE in os.environ:
+        for item in items:
+            if item.nodeid.startswith(ACCELERATED) or item.get_closest_marker("accelerated"):
+                item.add_marker(pytest.mark.skip(f"{VARIABLE} leaves out accelerators"))
 
 
 def in_group(item: pytest.Item) -> bool:
@@ -228,7 +245,7 @@ def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
         try:
             return (yield)
         except EngineError as error:
-            if VARIABLE not in os.environ or "leaves out the accelerator" not in str(error):
+            if VARIABLE not in os.environ or not LEFT_OUT.search(str(error)):
                 raise
             pytest.skip(str(error))
 

@@ -41,6 +41,7 @@ BENCHES = (  # each in a separate child, so that each stays below the limit
     "bench-host-arcs",
     "bench-layouts",
     "bench-in-a-row",
+    "bench-levels",
     "bench-searches:RM22,KR24",
     "bench-searches:RM33V335E",
     "bench-searches:road-like",

@@ -80,6 +80,7 @@ def compiled():
     return found
 
 
+@pytest.mark.accelerated
 @pytest.mark.parametrize(
     ("weights", "as_large"), [("float32", False), ("float32", True), ("float64", True)]
 )

@@ -852,6 +852,7 @@ def test_a_reader_that_leaves_early_is_no_reason_to_complain():
     process.stderr.close()
 
 
+@pytest.mark.usefixtures("usual_handler")
 def test_ctrl_c_ends_a_process_with_130():
     words = ["neural-network", "ring.txt", "--weight", "weight", "--activation", "1"]
     ring = "".join(f"{i} {(i + 1) % 50} 1\n" for i in range(50))  # converges very slowly

@@ -175,6 +175,7 @@ def test_a_cache_that_cannot_be_used_is_said(monkeypatch):
     assert "set CUGRAPH_WS_CACHE_DIR" in str(done.exception)
 
 
+@pytest.mark.accelerated
 @pytest.mark.parametrize(
     ("name", "engine", "layouts"),
     [

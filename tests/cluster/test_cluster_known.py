@@ -389,6 +389,7 @@ def test_every_argument_names_vertices_or_is_known_not_to():
     assert found - OTHERS - LEFT_TO_RANKS == set(GIVEN)
 
 
+@pytest.mark.accelerated
 def test_workers_are_asked_for_ids_directly(client, monkeypatch):
     frame, _ = edges_of("sparse")
     address = next(iter(client.nthreads()))
