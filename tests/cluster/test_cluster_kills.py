@@ -106,10 +106,9 @@ def doom(crowd: Workers, seed: int, number: int = 1) -> list[str]:
     """Have workers die in their next build, one after the other; return which."""
     generator = random.Random(seed)
     chosen = generator.sample(crowd.wait_for(SIZE), number)
-    meeting = 0
-    for one in chosen:
-        # The second one takes part in the first attempt, and must outlive the first one.
-        meeting = generator.randrange(meeting, MEETINGS - number) + 1
+    # A second one takes part in the first attempt, and must outlive the first one.
+    meetings = sorted(generator.sample(range(1, MEETINGS), number))
+    for one, meeting in zip(chosen, meetings, strict=True):
         crowd.client.run(die_at, meeting=meeting, workers=[one])
     return chosen
 
