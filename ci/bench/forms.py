@@ -43,6 +43,11 @@ def library(name: str) -> ModuleType | None:
         return None
 
 
+def of_cugraph(name: str, *given: Any, **options: Any) -> Callable[[Any], Any]:
+    """Return a call of a function of cuGraph's, which takes its graph."""
+    return lambda graph: getattr(library(CUGRAPH), name)(graph, *given, **options)
+
+
 class Case:
     """A graph on the host or on a GPU.
 

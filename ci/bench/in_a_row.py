@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 import cugraph_ws as ws
-from bench.forms import CUGRAPH, IGRAPH, Case, library
-from bench.timing import OURS, Entrant, Section, race
+from bench.forms import CUGRAPH, IGRAPH, Case, library, of_cugraph
+from bench.timing import OURS, Entrant, Section, by_library, race
 
 __all__ = ["in_a_row", "karate_in_a_row"]
 
@@ -45,20 +45,13 @@ def _twenty(graph: Any, start: Any, alpha: float) -> Any:
 
 
 def _theirs(graph: Any, start: Any, alpha: float) -> Any:
-    import cugraph
-
-    return cugraph.pagerank(graph, alpha, tol=1e-30, max_iter=20, fail_on_nonconvergence=False)
+    options = {"tol": 1e-30, "max_iter": 20, "fail_on_nonconvergence": False}
+    return of_cugraph("pagerank", alpha, **options)(graph)
 
 
 def _cugraph(name: str, *, starts: bool = False) -> Call:
     """Return a call of a function of cuGraph's."""
-
-    def call(graph: Any, start: Any, alpha: float) -> Any:
-        import cugraph
-
-        return getattr(cugraph, name)(graph, *[start] * starts)
-
-    return call
+    return lambda graph, start, alpha: of_cugraph(name, *[start] * starts)(graph)
 
 
 SHORT = {
@@ -114,12 +107,9 @@ def in_a_row(case: Case, section: Section, repeats: int) -> None:
         if theirs is not None and library(peer) is not None:
             entrants.append(entrant(peer, theirs, case.graph_of(peer, short.form)))
         job = f"{name}, {CALLS} calls in a row: a call"
-        ours = next(
-            (each for each in race(section, job, entrants, repeats) if each.library == OURS), None
-        )
-        bound = short.bounds[case.gpu]
-        if ours is not None and bound is not None:
-            section.target(f"{job}, ms", 1e3 * ours.median, bound)
+        timings, bound = by_library(race(section, job, entrants, repeats)), short.bounds[case.gpu]
+        if OURS in timings and bound is not None:
+            section.target(f"{job}, ms", 1e3 * timings[OURS].median, bound)
 
 
 def karate_in_a_row(name: str, section: Section, repeats: int) -> None:

@@ -18,6 +18,55 @@ RATES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
 
 
 @ws.vertex_program
+class Steps:
+    """Steps from one end of the path; those from the other end are kept."""
+
+    there: ws.int64
+    back: ws.int64
+    end: ws.vertex_parameter
+    other_end: ws.vertex_parameter
+
+    def init(vertex, p):
+        return 0 if vertex == p.end else -1, 0 if vertex == p.other_end else -1
+
+    def starts(state):
+        return state.there == 0
+
+    def compute(src):
+        return src.there + 1
+
+    combine = max
+
+    def apply(old, gathered):
+        return max(old.there, gathered), old.back
+
+
+@ws.vertex_program
+class StepsBack:
+    """Steps from the other end, against the edges."""
+
+    there: ws.int64
+    back: ws.int64
+
+    def init(vertex):
+        return -1, -1
+
+    def starts(state):
+        return state.back == 0
+
+    def compute(src):
+        return src.back + 1
+
+    combine = max
+
+    def apply(old, gathered):
+        return old.there, max(old.back, gathered)
+
+
+STEPS_AND_BACK = ws.phases(Steps, ws.phase(StepsBack, direction="out"), rounds=1)
+
+
+@ws.vertex_program
 class SumAndGreatest:
     """Add up the neighbours' values, and take the greatest."""
 

@@ -108,8 +108,8 @@ def doom(crowd: Workers, seed: int, number: int = 1) -> list[str]:
     chosen = generator.sample(crowd.wait_for(SIZE), number)
     # A second one takes part in the first attempt, and must outlive the first one.
     meetings = sorted(generator.sample(range(1, MEETINGS), number))
-    for one, meeting in zip(chosen, meetings, strict=True):
-        crowd.client.run(die_at, meeting=meeting, workers=[one])
+    for worker, meeting in zip(chosen, meetings, strict=True):
+        crowd.client.run(die_at, meeting=meeting, workers=[worker])
     return chosen
 
 

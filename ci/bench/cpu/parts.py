@@ -15,7 +15,7 @@ from bench.cpu.networkx_script import networkx_script
 from bench.cpu.on_disk import on_disk
 from bench.forms import NETWORKIT, host_cases, library
 from bench.in_a_row import karate_in_a_row
-from bench.levels import levels_on_cores
+from bench.levels import levels
 from bench.parts import Part, parser, read, sweep
 from bench.peers import works
 from bench.unlike import unlike_cores
@@ -33,7 +33,7 @@ PARTS = {
     "on-disk": Part(on_disk, ("24 M edges on disk",), by_name=True, fixed=True),
     "networkx": Part(networkx_script, QUICK[0]),
     "in-a-row": Part(karate_in_a_row, ("karate club",), by_name=True, fixed=True),
-    "levels": Part(levels_on_cores, ("a path of 100,000",), by_name=True, fixed=True),
+    "levels": Part(partial(levels, gpu=False), ("a path of 100,000",), by_name=True, fixed=True),
     "accelerators": Part(law, QUICK[0]),
 }
 

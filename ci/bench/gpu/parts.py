@@ -18,7 +18,7 @@ from bench.gpu.layouts import layouts
 from bench.gpu.supersteps import supersteps
 from bench.graphs import GENERATED, UNSEEN
 from bench.in_a_row import in_a_row
-from bench.levels import levels_on_gpu
+from bench.levels import levels
 from bench.parts import Part, parser, read, sweep
 from bench.peers import works
 
@@ -32,7 +32,7 @@ PARTS = {
     "draws": Part(draws, ("KR22",)), "expressions": Part(expressions, ("KR22",)), "host-arcs": Part(host_arcs, ("KR24",)),
     "large-folder": Part(large_folder, ("RMAT 26, 2.15 G edges",), by_name=True, fixed=True),
     "in-a-row": Part(in_a_row, ("RM100K",)),
-    "levels": Part(levels_on_gpu, ("a path of 100,000",), by_name=True, fixed=True),
+    "levels": Part(partial(levels, gpu=True), ("a path of 100,000",), by_name=True, fixed=True),
     "layouts": Part(layouts, ("social-77K", "web-325K", "cliques", "road-like")),
     "ranks": Part(partial(works, "ranks"), UNSEEN), "searches": Part(partial(works, "searches"), LARGE),
 }  # fmt: skip

@@ -148,7 +148,7 @@ class _Lanes:
         number = loop.target.id
         local = _is_local(loop, number) and start == 0
         if local and not _carried(loop.body, number, live) and _sends_along_its_edge(loop, number):
-            loop.iter = _expression("range(ws_first(), edges.degree, ws_step())")
+            loop.iter = parse_expression("range(ws_first(), edges.degree, ws_step())")
             return [loop]
         folds = _folds(loop.body, self._numbers)
         prefix = loop.body[: len(loop.body) - len(folds)]
@@ -178,7 +178,7 @@ class _Lanes:
         ):
             name = f"ws_part_{self._loops}_{place}"
             outer.body.append(ast.Assign([ast.Name(name, ast.Store())], part))
-            received = _expression(f"ws_from_lane({name}, {turn})")
+            received = parse_expression(f"ws_from_lane({name}, {turn})")
             steps.append(cast(ast.stmt, _Replacing(part, received).visit(fold)))
         inner.body = steps
         outer.body.append(inner)
@@ -207,10 +207,6 @@ class _Lanes:
 
 def _statement(text: str) -> ast.stmt:
     return parse(text).body[0]
-
-
-def _expression(text: str) -> ast.expr:
-    return parse_expression(text)
 
 
 def _start(loop: ast.For) -> int | None:
