@@ -320,7 +320,7 @@ def _paths_on_ranks(graph: ws.Graph) -> None:
 
 def _marked(graph: ws.Graph) -> None:
     """Compare vertices by bitmaps of all rows."""
-    with patch.object(similarity, "LEAST_MARKED", 0):
+    with patch.multiple(similarity, FEW=0, LEAST_MARKED=0):
         ws.run(ws.Similarity("jaccard"), graph, engine="cuda")
 
 

@@ -62,7 +62,7 @@ LARGE: dict[Any, dict[str, Any]] = {
         "MANY_ARCS": 0, "WORTH": 0, "TIGHT_FROM": 0, "TIGHT_PART": 1,
     },
     rows: {"LONG_ROW": 4},
-    similarity: {"LEAST_MARKED": 1, "WORTH": 1 << 20},
+    similarity: {"FEW": 0, "LEAST_MARKED": 1, "WORTH": 1 << 20},
     triangles: {"LEAST_HASHED": 0},
 }  # fmt: skip
 SHARED = 12 * (128 + 4) + 512  # bytes of a block's shared memory that buckets of such graphs take

@@ -111,18 +111,19 @@ def check_surfer(graph: GraphView, values: Mapping[str, Any], argument: str) -> 
     if not 0.0 <= values["alpha"] <= 1.0:
         raise InputError(f"alpha={float(values['alpha'])!r} must be between 0 and 1")
     weights = values["out_weight"]
-    tiny = (weights > 0.0) & (weights < np.finfo(np.float64).tiny)
+    low = weights < np.finfo(np.float64).tiny
+    if not any_true(low & (weights != 0.0)):
+        return
+    tiny = low & (weights > 0.0)
     if any_true(tiny):
         raise InputError(
             f"the weights out of vertex {graph.describe(int(tiny.argmax()))} add up to "
             f"{float(weights[tiny.argmax()]):g}, too little to divide by; scale the weights up"
         )
-    if any_true(weights < 0.0):
-        vertex = int(weights.argmin())
-        raise InputError(
-            f"{argument} has {float(weights[vertex]):g} for vertex {graph.describe(vertex)}; "
-            f"out-weights must be 0 or more"
-        )
+    vertex = int(weights.argmin())
+    raise InputError(
+        f"{argument} has {float(weights[vertex]):g} for vertex {graph.describe(vertex)}; out-weights must be 0 or more"
+    )
 
 
 @algorithm(

@@ -87,6 +87,7 @@ def test_every_measure(measure: str, weighted: bool, engine: str) -> None:
 def test_rows_are_marked_in_bitmaps(worth: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Some pairs by bitmaps and others by search, or all by bitmaps, in tasks of a few elements."""
     for name, value in (
+        ("FEW", 0),
         ("LEAST_MARKED", 2),
         ("WORTH", worth),
         ("ELEMENTS_A_TASK", 7),

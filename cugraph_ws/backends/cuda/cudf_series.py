@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -151,4 +152,4 @@ def own_rules() -> Iterator[None]:
 
 def cudf_module() -> Any:
     """Return cuDF, which is imported only if a caller uses it."""
-    return importlib.import_module("cudf")
+    return sys.modules.get("cudf") or importlib.import_module("cudf")

@@ -327,7 +327,10 @@ class CudaExecutor:
             self._constants, self._outboxes[0], self._flags[0], self._bound.values, self._sums,
             self._control, self._tallies, self._records, layout.ELSEWHERE if self._asks else 0,
         )  # fmt: skip
-        for before, after in ((self._states[0], self._states[-1]), self._outboxes):
+        both = (
+            ((self._states[0], self._states[-1]), self._outboxes) if part.owned < part.size else ()
+        )
+        for before, after in both:
             for column, copy in zip(before, after, strict=True):
                 # Initialise ghosts in both copies; later updates are written to both.
                 copy[part.owned :] = column[part.owned :]

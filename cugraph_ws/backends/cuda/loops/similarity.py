@@ -24,6 +24,10 @@ MARKS_BYTES = 1 << 28  # bound of the bytes of all bitmaps
 ELEMENTS_A_TASK = 1 << 16
 WORTH = 8  # a row is marked if at least a WORTH-th as many elements are looked up in it
 LEAST_MARKED = 32  # longer rows are worth it
+FEW, SHORT = (
+    1 << 14,
+    256,
+)  # so few pairs, whose shorter rows have at most so many elements, are not worth it
 
 
 def fold(rows: NeighbourRows, firsts: Array, seconds: Array, kind: str) -> Array:
@@ -64,6 +68,8 @@ def _count_marked(
     """Count for the pairs whose longer row is worth a bitmap; return the others, None for all."""
     gpu, lengths = device(), rows.degrees
     xp, words = gpu.xp, -(-len(lengths) // 32)
+    if len(firsts) <= FEW and int(xp.minimum(lengths[firsts], lengths[seconds]).max()) <= SHORT:
+        return None
     blocks = min(RESIDENT * gpu.multiprocessors, MARKS_BYTES // (4 * words))
     if blocks < gpu.multiprocessors or int(gpu.to_host(lengths.max())) <= LEAST_MARKED:
         return None
