@@ -1,4 +1,7 @@
-"""Supersteps of PageRank on a graph whose arcs are in the host's memory, beside a copy of the arcs, and searches there."""
+"""Supersteps of PageRank on a graph whose arcs are in the host's memory, beside a copy of the arcs and the host's cores.
+
+Searches there too.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,12 @@ import cugraph_ws as ws
 from bench.forms import Case
 from bench.gpu.supersteps import entrant
 from bench.programs import PROGRAMS
-from bench.timing import OURS, Entrant, Section, by_library, race
+from bench.timing import OURS, Entrant, Section, by_library, compare, race
 
 BOUND = 1.15  # of a superstep's time ÷ the time in which the link brings the arcs
+GAIN = 3.0  # of a superstep on the host's cores ÷ one on the GPU
 COPY, ON_DEVICE = "one copy of the arcs", f"{OURS}, arcs on the device"
+ON_HOST = f"{OURS}, on the host's cores"
 
 
 def host_arcs(case: Case, section: Section, repeats: int) -> None:
@@ -36,6 +41,7 @@ def host_arcs(case: Case, section: Section, repeats: int) -> None:
 def _supersteps(case: Case, graph: ws.Graph, section: Section, repeats: int) -> None:
     work, xp = PROGRAMS["pagerank"], case.xp
     near = entrant(case, work)._replace(library=ON_DEVICE)
+    on_host = entrant(case, work, engine="cpu")._replace(library=ON_HOST)
     apart: Any = entrant(case, work, graph)
     arcs = graph.on_device().csc.indices
     assert graph.on_device().arcs_on_host
@@ -45,7 +51,10 @@ def _supersteps(case: Case, graph: ws.Graph, section: Section, repeats: int) -> 
         buffer.data.copy_from_async(arcs.data, arcs.nbytes, xp.cuda.get_current_stream())
 
     job = "pagerank superstep, arcs on the host"
-    timings = by_library(race(section, job, [apart, near, Entrant(COPY, copy)], repeats))
+    entrants = [apart, near, Entrant(COPY, copy), on_host]
+    measured = race(section, job, entrants, repeats)
+    compare(section, f"{job}: the host's cores' ÷ ours, alone", measured, ON_HOST, GAIN, alone=True)
+    timings = by_library(measured)
     if {OURS, COPY} <= set(timings):
         ratio = timings[OURS].best_known / timings[COPY].best_known
         section.target(f"{job} ÷ {COPY}", ratio, BOUND)

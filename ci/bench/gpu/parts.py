@@ -32,7 +32,7 @@ PARTS = {
     "draws": Part(draws, ("KR22",)), "expressions": Part(expressions, ("KR22",)), "host-arcs": Part(host_arcs, ("KR24",)),
     "large-folder": Part(large_folder, ("RMAT 26, 2.15 G edges",), by_name=True, fixed=True),
     "in-a-row": Part(in_a_row, ("RM100K",)),
-    "levels": Part(partial(levels, gpu=True), ("a path of 100,000",), by_name=True, fixed=True),
+    "levels": Part(partial(levels, gpu=True), ("a path of 10,000",), by_name=True, fixed=True),
     "layouts": Part(layouts, ("social-77K", "web-325K", "cliques", "road-like")),
     "ranks": Part(partial(works, "ranks"), UNSEEN), "searches": Part(partial(works, "searches"), LARGE),
 }  # fmt: skip

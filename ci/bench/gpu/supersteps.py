@@ -186,15 +186,17 @@ def _values(case: Case, few: bool) -> Any:
     return case.frames.DataFrame({"vertex": vertex, "value": _temperatures(case)[vertex]})
 
 
-def entrant(case: Case, work: Program, graph: ws.Graph | None = None) -> Entrant:
+def entrant(
+    case: Case, work: Program, graph: ws.Graph | None = None, engine: str = "auto"
+) -> Entrant:
     """Return our run of a dense program; its graph is built, and its arguments made, before."""
     graph = case.ours(work.weights) if graph is None else graph
     arguments = work.arguments(case.start, partial(_values, case))
 
     def run() -> tuple[ws.Result, Any]:
         result = ws.run(
-            work.program, graph, predecessors=False, **arguments, **work.stop(SUPERSTEPS)
-        )
+            work.program, graph, predecessors=False, engine=engine, **arguments, **work.stop(SUPERSTEPS),
+        )  # fmt: skip
         return result, result.frame
 
     return Entrant(
