@@ -234,6 +234,8 @@ def _loops() -> list[Case]:
                 ws.HITS(max_iter=1),
                 PrincipalVector(ws.EigenvectorCentrality, 1, None, 1.0),
                 ws.Betweenness([0, 3]),
+                ws.DistanceSums(),
+                ws.DistanceSums(k=2),
                 ws.PersonalizedPageRank([0, 3], max_iter=1),
                 ws.MaximalIndependentSet(),
                 ws.StronglyConnectedComponents(),

@@ -2,7 +2,7 @@
 
 A vertex has a word with a bit for each search, set if the search has reached it.  So one pass over
 the edges serves all searches of the batch (Then et al.: The more the merrier, VLDB 2014).  On a single
-CPU levels of few arcs follow each other in one call.
+CPU levels of few arcs follow each other in one call, on a single GPU all levels.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from cugraph_ws.algorithms.neighbourhood import Direction, Neighbourhood, listed
 from cugraph_ws.backends import loops
 from cugraph_ws.graph.footprints import Sizes
 from cugraph_ws.partition.part import Part
-from cugraph_ws.runtime.arrays import as_host
 from cugraph_ws.runtime.launch_times import note_bytes
 from cugraph_ws.runtime.looks import look
 from cugraph_ws.runtime.threads import number_of_threads
@@ -28,18 +27,19 @@ Array = Any  # NumPy's or CuPy's
 
 WIDTH = 64  # searches in a batch
 SEARCHES_A_THREAD = 4  # so that threads do not wait for the longest
-AT_ONCE = 1 << 18  # most words that a GPU unpacks at a time
 
 
 def searching(sizes: Sizes) -> int:
-    """Return the bytes of a level of searches on a GPU, beside those of all levels.
+    """Return the bytes of levels of searches on a GPU, beside the words of what is reached and of the frontier.
 
-    The words of a level and of its readers are there, or arcs are listed, or the bits of words unpacked.
+    Of a graph in parts, the words of a level and of its readers are there, or arcs are listed.
     """
-    vertices = sizes.vertices
-    listing = 25 * vertices + 24 * listed_by_searches(sizes.arcs)
-    unpacking = 16 * vertices + WIDTH * min(vertices, AT_ONCE)
-    return max(80 * vertices, listing, unpacking) * sizes.on_device
+    if not sizes.on_device:
+        return 0
+    if sizes.whole:
+        levels: int = loops("batched_searches", on_device=True).memory(sizes.vertices, sizes.arcs)
+        return levels
+    return max(80 * sizes.vertices, 25 * sizes.vertices + 24 * listed_by_searches(sizes.arcs))
 
 
 class Levels(NamedTuple):
@@ -81,9 +81,8 @@ class Levels(NamedTuple):
         -------
         ndarray of int64, shape (levels, width)
         """
-        if not part.on_device:
-            return loops("batched_searches", on_device=False).counts(self.words, self.ends, width)
-        return as_host(_counts_of_bits(part.xp, self.words, 0))[None, :width]
+        own_loops = loops("batched_searches", on_device=part.on_device)
+        return own_loops.counts(self.words, self.ends, width)
 
     def add_to_vertices(
         self, part: Part, reached: Array, distances: Array, reciprocals: Array
@@ -97,16 +96,8 @@ class Levels(NamedTuple):
         reached, distances : array of int64, shape (size,)
         reciprocals : array of float64, shape (size,)
         """
-        sums = reached, distances, reciprocals
-        if not part.on_device:
-            add = loops("batched_searches", on_device=False).add_to_vertices
-            add(self.rows, self.words, self.ends, self.first, sums)
-            return
-        counts = _counts_of_bits(part.xp, self.words, 1)
-        for column, values in zip(
-            sums, (counts, self.first * counts, counts / self.first), strict=True
-        ):
-            column[self.rows] += values
+        add = loops("batched_searches", on_device=part.on_device).add_to_vertices
+        add(self.rows, self.words, self.ends, self.first, (reached, distances, reciprocals))
 
 
 def searches(near: Neighbourhood, starts: Array, direction: Direction) -> Iterator[Levels]:
@@ -123,21 +114,22 @@ def searches(near: Neighbourhood, starts: Array, direction: Direction) -> Iterat
     Yields
     ------
     Levels
-        One level, or several on a single CPU; the last has no vertices.  Its arrays are valid until the
-        next.
+        One level, or several on a single CPU or GPU; the last has no vertices.  Its arrays are valid until
+        the next.
     """
     owned_starts, rows = near.owned_among(starts)
     front = near.xp.zeros(near.part.size, np.int64)
     front[rows] = near.xp.asarray(np.int64(1) << owned_starts)
     reached, level = front.copy(), 0
-    small = None
-    if near.part.halo.alone and not near.part.on_device:
+    fused = None
+    if near.part.halo.alone:
         against = direction == "out" and near.part.directed
         ways = near.part.csc if against else near.part.csr
-        small = loops("batched_searches", on_device=False).SmallLevels(ways, reached, front)
+        own_loops = loops("batched_searches", on_device=near.part.on_device)
+        fused = own_loops.FusedLevels(ways, reached, front)
     while near.total(len(rows)):
         look()
-        some = None if small is None else small.run(rows)
+        some = None if fused is None else fused.run(rows)
         if some is not None:
             note_bytes(math.nan)  # several levels, of which only the vertices are counted
             ends, found, words, rows = some
@@ -173,28 +165,3 @@ def searches_at_once(most: int) -> int:
     """
     threads = number_of_threads()
     return max(threads, min(SEARCHES_A_THREAD * threads, most))
-
-
-def _counts_of_bits(xp: Any, words: Array, axis: int) -> Array:
-    """Return how many of 64 bits are set in each word, or in how many words each bit is.
-
-    Words are unpacked to a byte for each bit, so only some are at a time.
-
-    Parameters
-    ----------
-    xp : module
-        NumPy or CuPy.
-    words : array of int64, shape (words,)
-    axis : {0, 1}
-        1 for the bits of each word, 0 for the words of each bit.
-
-    Returns
-    -------
-    array of int64, shape (words,) or (64,)
-    """
-    counts = []
-    for low in range(0, max(1, len(words)), AT_ONCE):
-        bits = xp.unpackbits(words[low : low + AT_ONCE].view(np.uint8), bitorder="little")
-        counts.append(bits.reshape(-1, WIDTH).sum(axis=axis, dtype=np.int64))
-        look()
-    return xp.concatenate(counts) if axis else sum(counts)

@@ -86,13 +86,22 @@ def test_a_gpu_has_its_own_bytes() -> None:
     assert cores.of(replace(small, framed=True)) == 48 * 1000
 
 
+class _SizesOfARank(Sizes):
+    """The sizes of a rank's share."""
+
+    whole = False
+
+
 def test_a_gpu_has_the_bytes_of_a_level_of_searches_and_of_scored_edges() -> None:
-    """Words of readers, arcs that are listed or bits, whichever are more; and scores of all arcs."""
+    """Of parts words of readers or arcs that are listed, of a whole graph its levels; and scores of all arcs."""
+    searching = ws.algorithms.batched_searches.searching
     sizes = Sizes(10**6, 4 * 10**6, directed=False, on_device=True, framed=False)
-    assert ws.algorithms.batched_searches.searching(sizes) == 80 * 10**6
+    part = _SizesOfARank(10**6, 4 * 10**6, directed=False, on_device=True, framed=False)
+    assert searching(part) == 80 * 10**6
+    assert searching(replace(part, vertices=1000)) == 25 * 1000 + 24 * 10**6
     dense = replace(sizes, vertices=1000)
-    assert ws.algorithms.batched_searches.searching(dense) == 25 * 1000 + 24 * 10**6
-    assert ws.algorithms.batched_searches.searching(replace(dense, on_device=False)) == 0
+    assert searching(dense) == 36 * 1000 + 64 * 1000 + 12 * (4 * 10**6 // 512) + 8 * 65 * 4096
+    assert searching(replace(dense, on_device=False)) == 0
     scored = ws.Betweenness(4, edges=True).memory(replace(dense, arcs=1 << 16))
     assert scored == (21 + 4 * 40) * 1000 + (24 + 4 * 33) * (1 << 16)
 

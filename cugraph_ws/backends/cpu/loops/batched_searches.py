@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from cugraph_ws.kernels.cpu.word_searches import add_levels, count_levels, follow
 
-__all__ = ["SmallLevels", "add_to_vertices", "counts"]
+__all__ = ["FusedLevels", "add_to_vertices", "counts"]
 
 Array = npt.NDArray[Any]
 
@@ -18,7 +18,7 @@ ROOM = 1 << 18  # vertices of the levels of a call
 LEVELS = 1 << 12  # of a call
 
 
-class SmallLevels:
+class FusedLevels:
     """Levels of few arcs of a whole graph, many in one call.
 
     Parameters

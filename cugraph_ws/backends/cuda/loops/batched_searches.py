@@ -1,0 +1,156 @@
+"""Searches with a bit for each on the GPU; see `cugraph_ws.algorithms.batched_searches`.
+
+Arguments and results are as in `cugraph_ws.backends.cpu.loops.batched_searches`, but on the device; the ends of
+levels are on the host.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from cugraph_ws.kernels.cuda.layout import PIECE
+from cugraph_ws.runtime.device import device
+
+__all__ = ["FusedLevels", "add_to_vertices", "counts", "memory"]
+
+Array = Any  # CuPy's
+Ends = npt.NDArray[np.int64]
+
+BLOCK = 256
+BITS = 64  # searches of a batch
+LEVELS, BEGIN, END, CONTROL = (
+    0,
+    1,
+    2,
+    12,
+)  # as in kernels/cuda/word_searches.py; CONTROL is a length
+TIMES, ROOM = (
+    4,
+    1 << 22,
+)  # vertices of the levels of a launch: so many times all, at most so many if these are fewer
+MOST_LEVELS = 1 << 12  # of a launch, between two looks
+
+
+def memory(vertices: int, arcs: int) -> int:
+    """Return the bytes of levels of a whole graph, beside the words of what is reached, and of the frontier."""
+    queued = 12 * (vertices + arcs // PIECE)
+    last, counted = 16 * vertices, 8 * (BITS + 1) * MOST_LEVELS
+    return 8 * vertices + 16 * _room(vertices) + queued + last + counted
+
+
+def _room(vertices: int) -> int:
+    """Return how many vertices the levels of a launch have at most."""
+    return max(vertices, min(TIMES * vertices, ROOM))
+
+
+class FusedLevels:
+    """Levels of a whole graph, many in one launch.
+
+    Parameters
+    ----------
+    rows : Rows
+        Rows of the neighbours to which searches go on.
+    reached : array of int64, shape (size,)
+        Bits of the searches that have reached a vertex.
+    front : array of int64, shape (size,)
+        Bits of the searches whose frontier a vertex is in, else 0; 0 everywhere after the first call.
+    """
+
+    def __init__(self, rows: Any, reached: Array, front: Array) -> None:
+        gpu, size, arcs = device(), len(reached), len(rows.indices)
+        xp = gpu.xp
+        self._rows, self._marks = rows, front
+        self._words = reached, front, xp.empty(size, np.int64)
+        pieces = size + arcs // PIECE
+        self._queue = xp.empty(pieces, rows.indices.dtype), xp.empty(pieces, np.int32)
+        room = _room(size)
+        self._vertices, self._found = xp.empty(room, np.int64), xp.empty(room, np.int64)
+        self._ends = xp.empty(MOST_LEVELS, np.int64)
+        self._limits = MOST_LEVELS, room, size
+        self._items = max(size, arcs)
+
+    def run(self, frontier: Array) -> tuple[Ends, Array, Array, Array]:
+        """Search on from a frontier, whose bits are its words; those of the level after the last are left as such.
+
+        Parameters
+        ----------
+        frontier : array of int64
+
+        Returns
+        -------
+        ends : ndarray of int64, shape (levels,)
+            The end of each level in the next two.
+        vertices, words : array of int64
+            The vertices that searches reach, and the bits of these searches; valid until the next call.
+        frontier : array of int64
+            The last level.
+        """
+        gpu = device()
+        control = gpu.xp.zeros(CONTROL, np.int64)
+        gpu.module("word_searches").prepare_together(
+            "follow_levels", self._items, BLOCK, (self._rows.offsets, self._rows.indices), self._words, self._queue,
+            frontier, len(frontier), self._vertices, self._found, self._ends, self._limits, control,
+        )()  # fmt: skip
+        numbers = gpu.to_host(control)
+        levels, begin, end = (int(numbers[place]) for place in (LEVELS, BEGIN, END))
+        following = self._vertices[begin:end].copy()
+        self._marks[following] = self._found[begin:end]
+        ends = gpu.to_host(self._ends[:levels])
+        return ends, self._vertices[:end], self._found[:end], following
+
+
+def counts(words: Array, ends: Ends, width: int) -> Ends:
+    """Return how many vertices of each level each of the first searches reaches.
+
+    Parameters
+    ----------
+    words : array of int64
+    ends : ndarray of int64, shape (levels,)
+    width : int
+        Number of searches.
+
+    Returns
+    -------
+    ndarray of int64, shape (levels, width)
+    """
+    gpu = device()
+    totals = gpu.xp.zeros(BITS * len(ends), np.int64)
+    if len(words):
+        gpu.module("word_searches").launch(
+            "count_levels", gpu.blocks_for(len(words), BLOCK), BLOCK, words, len(words), gpu.xp.asarray(ends), len(ends),
+            totals,
+        )  # fmt: skip
+    counted: Ends = gpu.to_host(totals).reshape(-1, BITS)[:, :width]
+    return counted
+
+
+def add_to_vertices(
+    vertices: Array, words: Array, ends: Ends, first: int, sums: tuple[Array, Array, Array]
+) -> None:
+    """Add what each level reaches to three sums by vertex.
+
+    Parameters
+    ----------
+    vertices, words : array of int64
+    ends : ndarray of int64, shape (levels,)
+    first : int
+        Distance of the first level.
+    sums : tuple of array, each of shape (size,)
+        Searches that reach a vertex, their distances, and the reciprocals of these.
+    """
+    gpu = device()
+    if len(words):
+        gpu.module("word_searches").prepare_together(
+            "add_levels",
+            len(words),
+            BLOCK,
+            vertices,
+            words,
+            gpu.xp.asarray(ends),
+            len(ends),
+            first,
+            *sums,
+        )()
