@@ -25,7 +25,7 @@ import stand_in_cudf
 from emulator.device import EmulatedDevice, EmulatedKernels
 
 import cugraph_ws as ws
-from cugraph_ws.algorithms import louvain
+from cugraph_ws.algorithms import independent_set, louvain
 from cugraph_ws.backends.cuda import (
     bucketing,
     frontier,
@@ -55,6 +55,7 @@ LARGE: dict[Any, dict[str, Any]] = {
     bucketing: {"LEAST_ARCS": 1, "SPAN": 16, "TILE": 128, "MOST_BINS": 4, "LENGTHS": (32, 40)},
     folds: {"SHORT": 2, "PIECE": 4},
     frontier: {"LEAST_LARGE": 0},
+    independent_set: {"FEW_ARCS": 0},
     layout: {"FEW": 8},
     louvain: {"ON_HOST": 0, "ONE_BY_ONE": 0},
     planner: {"LEAST_HEAVY": 0},

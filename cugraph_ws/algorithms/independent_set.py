@@ -37,6 +37,7 @@ GREATEST_SEED = 2**128 - 1
 UNDECIDED = -1
 WINDOW = 62  # colours for which a word has bits
 MOST_ROUNDS = 256  # of a GPU; vertices of equal degree may wait for one another in long chains
+FEW_ARCS = 1 << 20  # of a whole graph: a host colours it in the time of a few rounds of a GPU
 
 
 @algorithm(
@@ -334,9 +335,10 @@ class Coloring(_GreedyLoop):
 
     def step(self) -> Step:
         """Colour the vertices that are ready: a round of them on a GPU, on a host all of them."""
-        if self.near.part.on_device and self.done < MOST_ROUNDS:
-            return super().step()
         near, part, active = self.near, self.near.part, self._left
+        few = part.halo.alone and len(part.csc.indices) <= FEW_ARCS
+        if part.on_device and not few and self.done < MOST_ROUNDS:
+            return super().step()
         if self._in_order is None:
             sides = [part.csc, part.csr] if part.directed else [part.csc]
             rows = [

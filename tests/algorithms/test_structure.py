@@ -225,9 +225,11 @@ def test_colors_are_those_of_sequential_greedy_by_degree(
 ) -> None:
     edges = SHAPES[name] if directed else undirected(SHAPES[name])
     expected = greedy_colors(edges, by_degree(edges))
-    for arcs, rounds in ((1 << 23, 256), (8, 2)):  # then calls are cut, and a GPU's host goes on
+    # Then calls are cut, and a GPU's host goes on, or does all of it
+    for arcs, rounds, few in ((1 << 23, 256, 0), (8, 2, 0), (8, 256, 1 << 20)):
         monkeypatch.setattr(in_order, "ARCS_A_CALL", arcs)
         monkeypatch.setattr(independent_set, "MOST_ROUNDS", rounds)
+        monkeypatch.setattr(independent_set, "FEW_ARCS", few)
         assert column(the_answer(edges, ws.coloring), "color").tolist() == expected
     peer = nx.Graph(oracles.networkx_graph(edges))
     peer.remove_edges_from([*nx.selfloop_edges(peer)])
