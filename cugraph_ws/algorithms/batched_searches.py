@@ -7,7 +7,6 @@ CPU levels of few arcs follow each other in one call, on a single GPU all levels
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -17,7 +16,6 @@ from cugraph_ws.algorithms.neighbourhood import Direction, Neighbourhood, listed
 from cugraph_ws.backends import loops
 from cugraph_ws.graph.footprints import Sizes
 from cugraph_ws.partition.part import Part
-from cugraph_ws.runtime.launch_times import note_bytes
 from cugraph_ws.runtime.looks import look
 from cugraph_ws.runtime.threads import number_of_threads
 
@@ -131,7 +129,6 @@ def searches(near: Neighbourhood, starts: Array, direction: Direction) -> Iterat
         look()
         some = None if fused is None else fused.run(rows)
         if some is not None:
-            note_bytes(math.nan)  # several levels, of which only the vertices are counted
             ends, found, words, rows = some
             yield Levels(level + 1, ends, found, words)
             level += len(ends)

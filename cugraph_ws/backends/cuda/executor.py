@@ -327,13 +327,11 @@ class CudaExecutor:
             self._constants, self._outboxes[0], self._flags[0], self._bound.values, self._sums,
             self._control, self._tallies, self._records, layout.ELSEWHERE if self._asks else 0,
         )  # fmt: skip
-        both = (
-            ((self._states[0], self._states[-1]), self._outboxes) if part.owned < part.size else ()
-        )
-        for before, after in both:
-            for column, copy in zip(before, after, strict=True):
-                # Initialise ghosts in both copies; later updates are written to both.
-                copy[part.owned :] = column[part.owned :]
+        # Initialise ghosts in both copies; later updates are written to both.
+        if part.owned < part.size:
+            for before, after in ((self._states[0], self._states[-1]), self._outboxes):
+                for column, copy in zip(before, after, strict=True):
+                    copy[part.owned :] = column[part.owned :]
         # Without a frontier no other argument changes; each round of a run in phases has another seed.
         if self._frontier or self._prepared_values is not self._bound.values:
             self._prepare()

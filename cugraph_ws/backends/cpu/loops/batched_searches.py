@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from cugraph_ws.kernels.cpu.word_searches import add_levels, count_levels, follow
+from cugraph_ws.runtime.launch_times import note_bytes
 
 __all__ = ["FusedLevels", "add_to_vertices", "counts"]
 
@@ -65,6 +67,7 @@ class FusedLevels:
             offsets, indices, self._reached, self._front, self._vertices, self._words, self._ends,
             sizes, SMALL,
         )  # fmt: skip
+        note_bytes(math.nan)  # several levels, of which only the vertices are counted
         begin, end = sizes[0], sizes[1]
         following = self._vertices[begin:end].copy()
         self._front[following] = self._words[begin:end]

@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from cugraph_ws.kernels.cuda.layout import PIECE
 from cugraph_ws.runtime.device import device
+from cugraph_ws.runtime.launch_times import OFFSET, is_profiled, note_bytes
 
 __all__ = ["FusedLevels", "add_to_vertices", "counts", "memory"]
 
@@ -20,17 +21,11 @@ Array = Any  # CuPy's
 Ends = npt.NDArray[np.int64]
 
 BLOCK = 256
-BITS = 64  # searches of a batch
-LEVELS, BEGIN, END, CONTROL = (
-    0,
-    1,
-    2,
-    12,
-)  # as in kernels/cuda/word_searches.py; CONTROL is a length
-TIMES, ROOM = (
-    4,
-    1 << 22,
-)  # vertices of the levels of a launch: so many times all, at most so many if these are fewer
+BITS, WORD = 64, 8  # searches of a batch, and the bytes of a bit for each
+# As in kernels/cuda/word_searches.py; CONTROL is a length
+LEVELS, BEGIN, END, CONTROL = 0, 1, 2, 12
+# Vertices of the levels of a launch: so many times all, or at most so many; all at least
+TIMES, ROOM = 4, 1 << 22
 MOST_LEVELS = 1 << 12  # of a launch, between two looks
 
 
@@ -56,7 +51,7 @@ class FusedLevels:
     reached : array of int64, shape (size,)
         Bits of the searches that have reached a vertex.
     front : array of int64, shape (size,)
-        Bits of the searches whose frontier a vertex is in, else 0; 0 everywhere after the first call.
+        Bits of the searches whose frontier a vertex is in, else 0; a call leaves those of its last level.
     """
 
     def __init__(self, rows: Any, reached: Array, front: Array) -> None:
@@ -73,7 +68,7 @@ class FusedLevels:
         self._items = max(size, arcs)
 
     def run(self, frontier: Array) -> tuple[Ends, Array, Array, Array]:
-        """Search on from a frontier, whose bits are its words; those of the level after the last are left as such.
+        """Search on from a frontier while there is room for levels.
 
         Parameters
         ----------
@@ -96,10 +91,24 @@ class FusedLevels:
         )()  # fmt: skip
         numbers = gpu.to_host(control)
         levels, begin, end = (int(numbers[place]) for place in (LEVELS, BEGIN, END))
+        if is_profiled():
+            self._note(frontier, begin, end)
         following = self._vertices[begin:end].copy()
         self._marks[following] = self._found[begin:end]
         ends = gpu.to_host(self._ends[:levels])
         return ends, self._vertices[:end], self._found[:end], following
+
+    def _note(self, frontier: Array, begin: int, end: int) -> None:
+        """Note the bytes of levels: their vertices, and the arcs of all but the last."""
+        offsets, index = self._rows.offsets, self._rows.indices.itemsize
+        arcs = sum(
+            int((offsets[spreading + 1] - offsets[spreading]).sum())
+            for spreading in (frontier, self._vertices[:begin])
+        )
+        vertices = len(frontier) + end
+        # Of an arc the neighbour, what has reached it and, if that is new, its marks; of a vertex its place in the
+        # lists, marks, bits and row
+        note_bytes(arcs * (index + WORD) + vertices * (4 * WORD + 2 * OFFSET), vertices * 6 * WORD)
 
 
 def counts(words: Array, ends: Ends, width: int) -> Ends:
@@ -118,6 +127,7 @@ def counts(words: Array, ends: Ends, width: int) -> Ends:
     """
     gpu = device()
     totals = gpu.xp.zeros(BITS * len(ends), np.int64)
+    note_bytes(WORD * len(words))
     if len(words):
         gpu.module("word_searches").launch(
             "count_levels", gpu.blocks_for(len(words), BLOCK), BLOCK, words, len(words), gpu.xp.asarray(ends), len(ends),
@@ -142,15 +152,8 @@ def add_to_vertices(
         Searches that reach a vertex, their distances, and the reciprocals of these.
     """
     gpu = device()
+    note_bytes(5 * WORD * len(words), 3 * WORD * len(words))
     if len(words):
         gpu.module("word_searches").prepare_together(
-            "add_levels",
-            len(words),
-            BLOCK,
-            vertices,
-            words,
-            gpu.xp.asarray(ends),
-            len(ends),
-            first,
-            *sums,
-        )()
+            "add_levels", len(words), BLOCK, vertices, words, gpu.xp.asarray(ends), len(ends), first, *sums,
+        )()  # fmt: skip
