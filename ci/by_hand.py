@@ -52,14 +52,14 @@ def _fuzz(seed: int, jobs: int) -> list[list[str]]:
     parallel = [*seeded, "--jobs", str(jobs)]
     script = [sys.executable, "tests/fuzz/{}.py"]
     counts: list[tuple[str, list[str]]] = [
-        ("programs", ["--count", "6000", *parallel]),
-        ("programs", ["--count", "200", "--compiled", "--members", "5", *parallel]),
-        ("phases", ["--count", "1500", *seeded]),
-        ("edges", ["--count", "1500", *seeded]),
-        ("ids", ["--count", "3000", *parallel]),
-        ("arguments", ["--count", "10000", *parallel]),
+        ("programs", ["--count", "20000", *parallel]),
+        ("programs", ["--count", "2000", "--compiled", "--members", "5", *parallel]),
+        ("phases", ["--count", "5000", *seeded]),
+        ("edges", ["--count", "5000", *seeded]),
+        ("ids", ["--count", "10000", *parallel]),
+        ("arguments", ["--count", "50000", *parallel]),
         *(
-            ("damage", [kind, "--count", "500", *parallel])
+            ("damage", [kind, "--count", "2000", *parallel])
             for kind in ("checkpoints", "forged", "inputs", "loops")
         ),
     ]
