@@ -13,10 +13,8 @@ from bench.timing import OURS, Entrant, Section, by_library, race
 
 __all__ = ["levels"]
 
-LENGTHS = {
-    False: 100_000,
-    True: 10_000,
-}  # vertices of the path: on a CPU, on a GPU, where cuGraph takes 0.3 ms a level
+# Vertices of the path: on a CPU, on a GPU, where cuGraph takes 0.3 ms a level
+LENGTHS = {False: 100_000, True: 10_000}
 BOUNDS = {False: 2.0, True: 10.0}  # most microseconds of a level: on a CPU, on a GPU
 Call = Callable[[Any], Any]
 

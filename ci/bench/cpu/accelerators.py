@@ -91,13 +91,13 @@ def _calls(frame: pd.DataFrame, name: str) -> Iterator[Calls]:
     with workers_in([{VARIABLE: os.environ[VARIABLE]}] * 2):
         spread = "parts" if name == "coalescing" else "auto"
         graph = ws.Graph(dd.from_pandas(frame, npartitions=4), spread=spread)
-        left = {
+        kept_calls = {
             "bfs": lambda: ws.bfs(graph, start),
             "weakly_connected_components": lambda: ws.weakly_connected_components(graph),
             "pagerank, 20 supersteps": lambda: ws.pagerank(graph, **TWENTY),
         }
-        fetched = {job: lambda call=call: call().compute() for job, call in left.items()}
-        yield {f"{job}; its frame stays": call for job, call in left.items()} | fetched
+        fetched = {job: lambda call=call: call().compute() for job, call in kept_calls.items()}
+        yield {f"{job}; its frame stays": call for job, call in kept_calls.items()} | fetched
 
 
 def child(edges: Path, name: str) -> None:

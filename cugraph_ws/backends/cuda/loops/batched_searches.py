@@ -68,21 +68,7 @@ class FusedLevels:
         self._items = max(size, arcs)
 
     def run(self, frontier: Array) -> tuple[Ends, Array, Array, Array]:
-        """Search on from a frontier while there is room for levels.
-
-        Parameters
-        ----------
-        frontier : array of int64
-
-        Returns
-        -------
-        ends : ndarray of int64, shape (levels,)
-            The end of each level in the next two.
-        vertices, words : array of int64
-            The vertices that searches reach, and the bits of these searches; valid until the next call.
-        frontier : array of int64
-            The last level.
-        """
+        """Search on from a frontier while there is room for levels; what is returned is valid until the next call."""
         gpu = device()
         control = gpu.xp.zeros(CONTROL, np.int64)
         gpu.module("word_searches").prepare_together(
@@ -106,25 +92,12 @@ class FusedLevels:
             for spreading in (frontier, self._vertices[:begin])
         )
         vertices = len(frontier) + end
-        # Of an arc the neighbour, what has reached it and, if that is new, its marks; of a vertex its place in the
-        # lists, marks, bits and row
+        # Of an arc the neighbour and what has reached it; of a vertex its place in the lists, marks, bits and row
         note_bytes(arcs * (index + WORD) + vertices * (4 * WORD + 2 * OFFSET), vertices * 6 * WORD)
 
 
 def counts(words: Array, ends: Ends, width: int) -> Ends:
-    """Return how many vertices of each level each of the first searches reaches.
-
-    Parameters
-    ----------
-    words : array of int64
-    ends : ndarray of int64, shape (levels,)
-    width : int
-        Number of searches.
-
-    Returns
-    -------
-    ndarray of int64, shape (levels, width)
-    """
+    """Return how many vertices of each level each of the first searches reaches."""
     gpu = device()
     totals = gpu.xp.zeros(BITS * len(ends), np.int64)
     note_bytes(WORD * len(words))
@@ -140,17 +113,7 @@ def counts(words: Array, ends: Ends, width: int) -> Ends:
 def add_to_vertices(
     vertices: Array, words: Array, ends: Ends, first: int, sums: tuple[Array, Array, Array]
 ) -> None:
-    """Add what each level reaches to three sums by vertex.
-
-    Parameters
-    ----------
-    vertices, words : array of int64
-    ends : ndarray of int64, shape (levels,)
-    first : int
-        Distance of the first level.
-    sums : tuple of array, each of shape (size,)
-        Searches that reach a vertex, their distances, and the reciprocals of these.
-    """
+    """Add what each level reaches to three sums by vertex."""
     gpu = device()
     note_bytes(5 * WORD * len(words), 3 * WORD * len(words))
     if len(words):
