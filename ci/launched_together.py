@@ -4,7 +4,8 @@
 
 The calls of `cugraph-ws warm-up` run on small graphs in the tests' emulator, and every launch is recorded.
 Each call is made twice on a graph, since a second one may read what the first has made, and on graphs of every
-kind in `GRAPHS`: among them such as large graphs are treated.
+kind in `GRAPHS`: among them such as large graphs are treated.  What programs of users launch is listed for the models of
+`model_programs.py`.
 """
 
 import json
@@ -23,6 +24,7 @@ import numpy as np
 import pandas as pd
 import stand_in_cudf
 from emulator.device import EmulatedDevice, EmulatedKernels
+from model_programs import MODELS
 
 import cugraph_ws as ws
 from cugraph_ws.algorithms import independent_set, louvain
@@ -33,14 +35,14 @@ from cugraph_ws.backends.cuda import (
     predecessors,
     rows,
 )
-from cugraph_ws.backends.cuda.listed_programs import listing_of
+from cugraph_ws.backends.cuda.listed_programs import listing_of, model_of
 from cugraph_ws.backends.cuda.loops import betweenness, folds, layout, similarity, triangles
 from cugraph_ws.cli import warm_up
 from cugraph_ws.runtime.compile_ahead import LIST, MAKING
 from cugraph_ws.runtime.device import installed
 from cugraph_ws.runtime.signature import kind_of
 
-__all__ = ["GRAPHS", "LARGE", "TYPES", "Group", "graphs", "groups", "large", "text_of"]
+__all__ = ["GRAPHS", "LARGE", "TYPES", "Group", "graphs", "groups", "large", "models", "text_of"]
 
 # A call, its kernels (program or "", module or "", name, types), and texts of programs with theirs
 Group = dict[str, Any]
@@ -209,8 +211,36 @@ def _group(task: warm_up.Task, ids: str) -> Group:
     return {"call": call, "kernels": sorted(plain + of_programs, key=repr), "programs": programs}
 
 
-def text_of(groups: list[Group]) -> str:
-    """Write groups, each distinct launch once."""
+def models() -> list[Any]:
+    """Return what each of the model programs launches on a small graph, and on one that is treated as large."""
+    edges = np.random.default_rng(1).integers(0, VERTICES, (EDGES, 2))
+    edges = edges[edges[:, 0] != edges[:, 1]]
+    start = int(edges[0, 0])
+    listed = []
+    for program in MODELS:
+        recorder = Recorder()
+        declared = program.edges["weight"].type.name if program.edges else "float64"
+        weights = (np.arange(len(edges)) % 3).astype(declared)
+        frame = pd.DataFrame({"source": edges[:, 0], "destination": edges[:, 1], "weight": weights})
+        named = {"weight": "weight"} if program.edges else {}
+        given = {"start": start} if "start" in program.parameters else {}
+        for as_large in (False, True):
+            with (
+                installed(recorder),
+                stand_in_cudf.installed(),
+                large(recorder) if as_large else nullcontext(),
+            ):
+                graph = ws.Graph(stand_in_cudf.DataFrame(frame), **named)
+                ws.run(program, graph, **given)
+        noted = recorder.programs
+        listed.append(
+            model_of(noted, lambda text, noted=noted: sorted(map(list, noted[text]), key=repr))
+        )
+    return listed
+
+
+def text_of(groups: list[Group], models: list[Any]) -> str:
+    """Write groups, each distinct launch once, and models."""
     launches = sorted({json.dumps(entry) for group in groups for entry in group["kernels"]})
     place = {entry: number for number, entry in enumerate(launches)}
     programs = sorted({json.dumps(entry) for group in groups for entry, _ in group["programs"]})
@@ -228,7 +258,9 @@ def text_of(groups: list[Group]) -> str:
         )
         for group in groups
     ]  # fmt: skip
-    lists = {"launches": launches, "programs": programs, "calls": calls}
+    lists = {
+        "launches": launches, "programs": programs, "calls": calls, "models": list(map(json.dumps, models)),
+    }  # fmt: skip
     return (
         "{"
         + ",\n".join(f'"{name}": [\n' + ",\n".join(lines) + "\n]" for name, lines in lists.items())
@@ -238,7 +270,7 @@ def text_of(groups: list[Group]) -> str:
 
 def main() -> None:
     """Write the list."""
-    LIST.write_text(text_of(groups() + graphs()), "utf-8")
+    LIST.write_text(text_of(groups() + graphs(), models()), "utf-8")
 
 
 if __name__ == "__main__":

@@ -9,4 +9,4 @@ oldest=$(sed -n 's/.*"numba-cuda\[cu13\]>=\([0-9.]*\),.*/\1/p' pyproject.toml | 
 make_venv .venv-oldest test
 .venv-oldest/bin/python -m pip install --quiet --disable-pip-version-check "numba-cuda[cu13]==$oldest.*"
 exec .venv-oldest/bin/python -m pytest -q \
-    tests/runtime/test_cuda_target.py tests/backends/test_cuda_codegen.py tests/program/test_cuda_compile.py "$@"
+    tests/runtime/test_cuda_target.py tests/runtime/test_device_functions.py tests/backends/test_cuda_codegen.py tests/program/test_cuda_compile.py "$@"

@@ -32,6 +32,7 @@ FUZZED = 120.0  # seconds, unless GPU_FUZZ_SECONDS is set
 MOST_LISTED = 20  # failures and findings that a report lists
 BENCHES = (  # each in a separate child, so that each stays below the limit
     "bench-first-calls",
+    "bench-user-programs",
     "bench-supersteps",
     "bench-frames",
     "bench-known",

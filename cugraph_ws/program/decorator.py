@@ -42,6 +42,7 @@ from cugraph_ws.program.source import class_names
 from cugraph_ws.program.vector_program import VectorProgram, vectors_among
 from cugraph_ws.program.vertex_program import BUILT_IN_PARAMETERS, FUNCTIONS, Norm, VertexProgram
 from cugraph_ws.program.wrong_declarations import name_of, of_annotation, of_combine
+from cugraph_ws.runtime.compile_ahead import expect
 from cugraph_ws.runtime.tracebacks import short_errors
 
 __all__ = [
@@ -460,6 +461,8 @@ def vertex_program(cls: type | None = None) -> VertexProgram:
     _check_parallel(program)
     given = {**declared, **({SEED: program.parameters[SEED]} if program.draws else {})}
     program.__doc__ = help_of(name, program.doc, given, state=program.state)
+    if not cls.__module__.startswith("cugraph_ws."):
+        expect("program")
     return program
 
 

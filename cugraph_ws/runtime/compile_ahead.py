@@ -19,7 +19,7 @@ from collections import Counter
 from collections.abc import Mapping
 from functools import lru_cache
 from hashlib import sha256
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Literal, NamedTuple, TypeVar
 
 from cugraph_ws.runtime.dispatch import provider
 from cugraph_ws.runtime.machine_code import cache_folder, code_folder
@@ -35,6 +35,7 @@ __all__ = [
     "Capability",
     "Job",
     "Pool",
+    "expect",
     "followers",
     "has_programs",
     "listed_as",
@@ -61,7 +62,9 @@ NEXT = (
 )  # fmt: skip
 ENOUGH, MANY = 4, 8  # MANY: also for functions with weights, before a graph has any
 RARE = ("finish_shards", "gather_shards")  # launched on very large graphs only
-IDLE = 30.0  # seconds without work after which the processes end
+IDLE = (
+    300.0  # seconds without work after which the processes end: programs are edited and run again
+)
 PATIENCE = 120.0  # seconds after which a call no longer waits for a fork
 # Kernels that take longest to compile, longest first
 SLOW = (
@@ -150,24 +153,11 @@ def together(program: str, module: str, name: str, kinds: tuple[Kind, ...]) -> l
     -------
     list of Launch
         The other launches of at least half of the listed calls that launch this kernel, slowest to
-        compile first.  If the program is not listed, calls count that launch the same kernel of another
-        program for the same types.
+        compile first.
     """
     given_launch = program, module, name, kinds
-    with_it = [(program, launches) for _, launches in _calls() if given_launch in launches]
-    if program and not with_it:
-        with_it = [
-            (other_program, launches)
-            for _, launches in _calls()
-            for other_program in {
-                launch[0] for launch in launches if launch[1:] == given_launch[1:]
-            }
-        ]
-    counts = Counter(
-        (program if program and launch[0] == other_program else launch[0], *launch[1:])
-        for other_program, launches in with_it
-        for launch in launches
-    )
+    with_it = [launches for _, launches in _calls() if given_launch in launches]
+    counts = Counter(launch for launches in with_it for launch in launches)
     return longest_first(
         [
             each
@@ -402,6 +392,19 @@ class Pool:
             self._ready.notify_all()
 
 
+_signs: set[str] = set()
+
+
+def expect(sign: Literal["GPU", "program"]) -> None:
+    """Note that a GPU is used, or that a program was declared outside the library.
+
+    When both are so and there are cores enough, the process that compiles starts, before a kernel is missing.
+    """
+    _signs.add(sign)
+    if len(_signs) == 2 and (pool := _started()) is not None and pool.processes >= ENOUGH:
+        pool.begin()
+
+
 def _child(most: int) -> str:
     """Return the code of the process that compiles."""
     folders = list(sys.modules["cugraph_ws"].__path__)
@@ -434,7 +437,7 @@ def _started() -> Pool | None:
     return _pool
 
 
-def needed(job: Job) -> None:
+def needed(job: Job, write: Any = None) -> None:
     """Let a kernel be compiled that the cache lacks, and ahead of their launch those that will follow.
 
     Returns when the kernel has been compiled, or when the call must compile it itself.  A kernel that makes
@@ -444,6 +447,8 @@ def needed(job: Job) -> None:
     ----------
     job : Job
         The kernel that the call will launch.
+    write : ProgramText, optional
+        What wrote the text of a program's kernel.
     """
     pool = _started()
     if pool is None:
@@ -461,6 +466,8 @@ def needed(job: Job) -> None:
             ]
             jobs = longest_first([candidate for candidate in jobs if not candidate.text] + exact)
             jobs = [candidate for candidate in jobs if candidate not in rare]
+        elif write is not None:
+            jobs = provider("listed programs").alike(write, job.capability)
     pool.add(jobs)
     if job.module in MAKING and pool.processes >= ENOUGH:
         graphs, plain, weighted = followers(launch)

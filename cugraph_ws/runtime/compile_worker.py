@@ -1,8 +1,8 @@
 """A process that compiles kernels for another one; see `compile_ahead`.
 
 Each line of its input is a job.  When it is done or has failed, the answer is a line with its number, from 0.  A fork of this
-process does the job, so that the compiler is imported, and first used, only once.  So there must be no other
-thread in this process, and nothing of CUDA's driver.  It ends at the end of its input.
+process does the job, so that the compiler and a program's text are imported, and the compiler is first used, only once.  So there
+must be no other thread in this process, and nothing of CUDA's driver.  It ends at the end of its input.
 """
 
 from __future__ import annotations
@@ -20,15 +20,14 @@ from selectors import EVENT_READ, DefaultSelector
 from typing import IO, Any
 
 from cugraph_ws.runtime.compile_ahead import Job
-from cugraph_ws.runtime.device_compiler import Capability, compile_if_free, compile_to_ptx
+from cugraph_ws.runtime.device_compiler import compile_if_free
 from cugraph_ws.runtime.generated import import_text, kernel_file, kernel_module
 
 __all__ = ["function_of", "main", "source_of"]
 
 INPUT, READ = 0, 1 << 16
 URGENT = 4  # further jobs at a time: calls wait for them
-# A kernel that takes little time, besides what the compiler's first use takes
-FIRST = ("build", "take_low", ("int64*", "int64", "int64", "int32*"))
+CAPABILITY = (7, 5)  # for which the compiler is used first; any does
 
 
 def _typed(kinds: Any) -> Any:
@@ -58,14 +57,15 @@ def _compile(job: Job) -> None:
         compile_if_free(source_of(job), job.name, job.kinds, job.capability, function_of(job))
 
 
-def _use_first(capability: Capability) -> None:
-    """Compile a small kernel to PTX, and keep what that has made out of garbage collections.
+def _use_first() -> None:
+    """Compile an empty kernel to PTX, and keep what that has made out of garbage collections.
 
     The assembler is left to the forks: forks of a process that has used nvJitLink crash in it.
     """
-    module, name, kinds = FIRST
-    with contextlib.suppress(Exception):
-        compile_to_ptx(function_of(Job(module, "", name, kinds, capability))(), kinds, capability)
+    from cugraph_ws.runtime import cuda_target
+
+    with contextlib.suppress(Exception):  # the call that needs a kernel reports the error
+        cuda_target.use_first(CAPABILITY)
     gc.freeze()
 
 
@@ -80,7 +80,6 @@ class _Server:
         self._came = 0  # jobs
         # A pipe that ends with the process; the process, and the number of its job
         self._running: dict[int, tuple[int, int]] = {}
-        self._begun = False
 
     def serve(self) -> None:
         """Do the jobs until there are no more."""
@@ -105,9 +104,8 @@ class _Server:
                 self._begin(*self._waiting.popleft())
 
     def _begin(self, number: int, job: Job) -> None:
-        if not self._begun:
-            _use_first(job.capability)
-            self._begun = True
+        with contextlib.suppress(Exception):  # as of `_compile`
+            function_of(job)()  # other kernels of the same text follow
         ours, theirs = os.pipe()
         process = os.fork()
         if not process:
@@ -150,4 +148,5 @@ def main(most: int) -> None:
     import cugraph_ws.runtime.cuda_target  # noqa: F401 - takes longest
 
     print("begun", file=answers, flush=True)
+    _use_first()
     server.serve()

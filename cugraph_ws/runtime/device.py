@@ -19,12 +19,12 @@ import numpy as np
 
 from cugraph_ws.errors import EngineError
 from cugraph_ws.runtime import array_operations
-from cugraph_ws.runtime.compile_ahead import Job, module_with, needed
+from cugraph_ws.runtime.compile_ahead import Job, expect, module_with, needed
 from cugraph_ws.runtime.device_compiler import load_or_compile
 from cugraph_ws.runtime.driver import Function, Gpu, installed_gpus, load_function
 from cugraph_ws.runtime.extras import install_command
 from cugraph_ws.runtime.generated import import_text, kernel_file, kernel_module
-from cugraph_ws.runtime.pools import SharedPool, kept_at_most, kept_by_rmm, shared_pool
+from cugraph_ws.runtime.pools import SharedPool, kept_at_most, kept_by_rmm, left_by_rmm, shared_pool
 from cugraph_ws.runtime.signature import Kind, Marshalled, Parameters, marshal
 
 __all__ = [
@@ -253,13 +253,12 @@ class _Kernels:
         module: str,
         text: str,
         functions: Callable[[], Any],
-        *,
-        generated: bool,
+        write: Callable[[], str] | None = None,
     ) -> None:
         self._device = owner
         self._module = module
         self._text = text
-        self._generated = generated  # whether the text is a program's
+        self._write = write  # what wrote the text, if it is a program's
         self._functions = functions
         # Functions, and the most threads of a block that their registers allow (0: no limit)
         self._loaded: dict[tuple[str, tuple[Kind, ...]], tuple[Function, int]] = {}
@@ -269,10 +268,12 @@ class _Kernels:
         loaded = self._loaded.get((name, kinds))
         if loaded is None:
             capability = self._device.gpu.capability
-            job = Job(self._module, self._text if self._generated else "", name, kinds, capability)
+            job = Job(
+                self._module, "" if self._write is None else self._text, name, kinds, capability
+            )
             binary = load_or_compile(
                 self._text, name, kinds, capability, lambda: getattr(self._functions(), name),
-                lambda: needed(job),
+                lambda: needed(job, self._write),
             )  # fmt: skip
             threads = binary.threads or _most_threads(binary.registers)
             loaded = load_function(binary.code, name), threads
@@ -431,7 +432,6 @@ class CudaDevice:
                 name,
                 path.read_text("utf-8"),
                 lambda: importlib.import_module(kernel_module("cuda", name)),
-                generated=False,
             )
         return self._modules[name]
 
@@ -444,7 +444,7 @@ class CudaDevice:
         if kernels is None:
             text = write()
             full = module_with(name, text)
-            kernels = _Kernels(self, full, text, lambda: import_text(full, text), generated=True)
+            kernels = _Kernels(self, full, text, lambda: import_text(full, text), write)
             self._programs[key] = kernels
         return kernels
 
@@ -490,9 +490,9 @@ class CudaDevice:
 
     def free_memory(self) -> int:
         """Return how many bytes can still be allocated, including free memory of pools."""
-        free: int = self.xp.cuda.runtime.memGetInfo()[0]
-        free += 0 if self._pool is None else self._pool.free_bytes()
-        return free + kept_by_rmm(self.xp.cuda.runtime)
+        runtime = self.xp.cuda.runtime
+        free = min(runtime.memGetInfo()[0] + kept_by_rmm(runtime), left_by_rmm())
+        return int(free) + (0 if self._pool is None else self._pool.free_bytes())
 
     def synchronize(self) -> None:
         """Wait until all launches are done."""
@@ -601,4 +601,5 @@ def _of_gpu(place: int, xp: Any) -> CudaDevice:
     # CuPy numbers GPUs as the driver does: both honour CUDA_VISIBLE_DEVICES.
     gpu = installed_gpus()[place]
     array_operations.serve(xp)
+    expect("GPU")
     return CudaDevice(xp, gpu, shared_pool(xp, gpu.memory))

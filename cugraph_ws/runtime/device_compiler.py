@@ -16,11 +16,11 @@ import re
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import lru_cache
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from cugraph_ws.runtime.atomic_files import is_private, private_folder
+from cugraph_ws.runtime.device_functions import compilers, version
 from cugraph_ws.runtime.kernel_sources import sources_digest
 from cugraph_ws.runtime.machine_code import (
     code_folder,
@@ -80,21 +80,12 @@ def _compilers() -> tuple[str, ...]:
 
     Of CUDA only the major version counts, since drivers of a version run code of all its minor ones.
     """
-    here = Path(__file__)
-    toolkit, _, _ = _version("cuda-bindings").partition(".")
+    toolkit, _, _ = version("cuda-bindings").partition(".")
     return (
-        sources_digest(here.read_text("utf-8"), "compile_kernel"),
-        hashlib.sha256(here.with_name("cuda_target.py").read_bytes()).hexdigest(),
-        *(_version(package) for package in ("numba", "numba-cuda")),
+        sources_digest(Path(__file__).read_text("utf-8"), "compile_kernel"),
+        *compilers(),
         toolkit,
     )
-
-
-def _version(package: str) -> str:
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return "none"
 
 
 def load_or_compile(

@@ -6,13 +6,14 @@ So an edit of one function compiles again that function and its callers, and not
 from __future__ import annotations
 
 import hashlib
+import inspect
 from collections.abc import Callable, Iterator
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
 
-__all__ = ["UnknownValueError", "function_digest"]
+__all__ = ["UnknownValueError", "codes", "function_digest"]
 
 PLAIN = (bool, int, float, complex, str, bytes, type(None), type(...))
 LIBRARIES = (
@@ -29,13 +30,17 @@ class UnknownValueError(TypeError):
     """A function names something whose changes would not be seen."""
 
 
-def function_digest(function: Callable[..., Any]) -> str:
+def function_digest(
+    function: Callable[..., Any], apart: Callable[[Any], bool] = lambda _: False
+) -> str:
     """Return a hash of a function's code and of all functions and constants that it names.
 
     Parameters
     ----------
     function : callable
         A Python function that Numba compiles.
+    apart : callable, optional
+        Tells of a dispatcher of Numba's whether only its signature and options count, not its code.
 
     Returns
     -------
@@ -48,11 +53,19 @@ def function_digest(function: Callable[..., Any]) -> str:
         If a change of something that it names could not be seen.
     """
     parts: list[str] = []
-    _describe(function, parts, {})
+    _describe(function, parts, _Known(apart))
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
-def _describe(value: Any, parts: list[str], known: dict[int, int]) -> None:
+class _Known(dict[int, int]):
+    """Numbers of the objects that have been described, by `id`; and what counts without its code."""
+
+    def __init__(self, apart: Callable[[Any], bool]) -> None:
+        super().__init__()
+        self.apart = apart
+
+
+def _describe(value: Any, parts: list[str], known: _Known) -> None:
     """Append what `value` is; an object that is `known` is its number."""
     if isinstance(value, PLAIN):
         parts.append(repr(value))
@@ -65,6 +78,8 @@ def _describe(value: Any, parts: list[str], known: dict[int, int]) -> None:
         parts.append(f"{type(value).__name__} of {len(value)}")
         for item in value:
             _describe(item, parts, known)
+    elif isinstance(value, (frozenset, set)) and " at 0x" not in repr(value):  # in no order
+        parts.append(f"{type(value).__name__} of {sorted(map(repr, value))}")
     elif isinstance(value, ModuleType):
         parts.append(f"module {value.__name__}")
     elif isinstance(value, type):
@@ -75,7 +90,10 @@ def _describe(value: Any, parts: list[str], known: dict[int, int]) -> None:
         _describe_function(value, parts, known)
     elif isinstance(python := getattr(value, "py_func", None), FunctionType):  # Numba's dispatcher
         parts.append(f"{type(value).__name__} {sorted(map(repr, value.targetoptions.items()))}")
-        _describe_function(python, parts, known)
+        if known.apart(value):
+            parts.append(f"{inspect.signature(python)}")
+        else:
+            _describe_function(python, parts, known)
     elif isinstance(python := getattr(value, "_defn", None), FunctionType):  # Numba's intrinsic
         parts.append("intrinsic")
         _describe_function(python, parts, known)
@@ -96,13 +114,13 @@ def _library(value: Any) -> str:
     return str(module).split(".")[0]
 
 
-def _describe_function(function: FunctionType, parts: list[str], known: dict[int, int]) -> None:
+def _describe_function(function: FunctionType, parts: list[str], known: _Known) -> None:
     if _library(function) in LIBRARIES:
         parts.append(f"{function.__module__}.{function.__qualname__}")  # keys have their versions
         return
     parts.append(f"function {function.__qualname__}")
     names: set[str] = set()
-    for code in _codes(function.__code__):
+    for code in codes(function.__code__):
         facts = (code.co_code, code.co_names, code.co_varnames, code.co_freevars, code.co_flags)
         parts.append(repr(facts))
         parts += [
@@ -123,12 +141,12 @@ def _describe_function(function: FunctionType, parts: list[str], known: dict[int
                 _describe(vars(value)[attribute], parts, known)
 
 
-def _codes(code: CodeType) -> Iterator[CodeType]:
-    """Yield a code object, and those of the functions in it."""
+def codes(code: CodeType) -> Iterator[CodeType]:
+    """Yield the code of a function, and those of the functions in it."""
     yield code
     for item in code.co_consts:
         if isinstance(item, CodeType):
-            yield from _codes(item)
+            yield from codes(item)
 
 
 def _cells(function: FunctionType) -> list[Any]:

@@ -7,12 +7,13 @@ memory cached by one library would be unavailable to the other.
 from __future__ import annotations
 
 import importlib.util
+import math
 import sys
 from typing import Any
 
 from cugraph_ws.runtime.driver import pool_of
 
-__all__ = ["SharedPool", "driver_pool", "kept_at_most", "kept_by_rmm", "shared_pool"]
+__all__ = ["SharedPool", "driver_pool", "kept_at_most", "kept_by_rmm", "left_by_rmm", "shared_pool"]
 
 POOLED = 1 << 28  # bytes; the memory of larger arrays is not cached
 KEPT = 1 << 30  # most bytes of freed memory that are cached
@@ -80,6 +81,18 @@ def kept_by_rmm(runtime: Any) -> int:
         for attribute in (runtime.cudaMemPoolAttrReservedMemCurrent, runtime.cudaMemPoolAttrUsedMemCurrent)
     )  # fmt: skip
     return reserved - used
+
+
+def left_by_rmm() -> float:
+    """Return the bytes that RMM's limits leave, inf if its resources have none."""
+    if "rmm" not in sys.modules:
+        return math.inf
+    left, resource = math.inf, sys.modules["rmm"].mr.get_current_device_resource()
+    while resource is not None:
+        if hasattr(resource, "get_allocation_limit"):
+            left = min(left, resource.get_allocation_limit() - resource.get_allocated_bytes())
+        resource = resource.get_upstream() if hasattr(resource, "get_upstream") else None
+    return left
 
 
 def kept_at_most(memory: int) -> int:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from cugraph_ws.runtime.cuda_target import cgutils, cuda, intrinsic, ir
+from cugraph_ws.runtime.cuda_target import DeviceFunction, cgutils, cuda, intrinsic, ir
 from cugraph_ws.runtime.cuda_target import numba_types as types
 
 __all__ = [
@@ -92,12 +92,12 @@ def lean(registers: int) -> Any:
 
 def jit(function: Any) -> Any:
     """Make a device function; the compiler decides whether it is inlined."""
-    return cuda.jit(device=True)(function)
+    return DeviceFunction(function, cuda.jit(device=True)(function).targetoptions)
 
 
 def inline(function: Any) -> Any:
     """Make a device function that is inlined where it is called."""
-    return cuda.jit(device=True, forceinline=True)(function)
+    return DeviceFunction(function, cuda.jit(device=True, forceinline=True)(function).targetoptions)
 
 
 @inline

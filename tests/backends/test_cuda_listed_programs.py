@@ -6,10 +6,16 @@ It runs without coverage, which would follow every step of the emulated kernels.
 import json
 
 import launched_together
+import pandas as pd
 import pytest
+import stand_in_cudf
 
-from cugraph_ws.backends.cuda.listed_programs import jobs_of
+import cugraph_ws as ws
+from bench import programs
+from cugraph_ws.backends.cuda.listed_programs import alike, jobs_of
+from cugraph_ws.graph import generators
 from cugraph_ws.runtime import compile_ahead
+from cugraph_ws.runtime.device import installed
 
 
 @pytest.mark.parametrize(
@@ -48,3 +54,50 @@ def test_texts_of_listed_programs_are_those_of_calls():
     assert jobs[0].name in compile_ahead.SLOW, "what takes longest comes first"
     names = {job.module for job in jobs if job.text}
     assert all(one.startswith("cugraph_ws_cuda_SSSP_") for one in names)
+
+
+def distances(frame):
+    return {"source": int(frame["source"].iloc[0])}
+
+
+# For each program how its graph is made, and its arguments
+USERS = {
+    "Ranks": (programs.Ranks, {}, lambda _: {}),
+    "Distances": (programs.Distances, {"weight": "weight"}, distances),
+    "Widths": (programs.Widths, {"weight": "weight"}, distances),
+    "SumAndGreatest": (programs.SumAndGreatest, {}, lambda _: {"x": 1.0}),
+    "Labels": (programs.Labels, {}, lambda _: {}),
+}
+
+
+@pytest.mark.parametrize("name", USERS)
+def test_what_a_users_program_launches_is_foreseen(name):
+    """From its first text, all others and all kernels, with its own types."""
+    program, named, arguments = USERS[name]
+    frame = pd.DataFrame(generators.rmat(5, 4, seed=3)).assign(weight=0.5)
+    recorder = launched_together.Recorder()
+    with installed(recorder), stand_in_cudf.installed():
+        ws.run(program, ws.Graph(stand_in_cudf.DataFrame(frame), **named), **arguments(frame))
+    launched = {
+        (text(), kernel, kinds)
+        for text, noted in recorder.programs.items()
+        for kernel, kinds in noted
+    }
+    foreseen = alike(next(iter(recorder.programs)), (9, 0))
+    assert launched <= {(job.text, job.name, job.kinds) for job in foreseen}
+    assert all(job.capability == (9, 0) for job in foreseen)
+    assert foreseen[0].name in compile_ahead.SLOW
+
+
+def test_models_are_those_of_the_list():
+    """If not, run `python ci/launched_together.py`."""
+    listed = json.loads(compile_ahead.LIST.read_text())["models"]
+    assert listed == json.loads(json.dumps(launched_together.models()))
+
+
+def test_nothing_is_foreseen_of_what_no_model_is_like():
+    recorder = launched_together.Recorder()
+    frame = pd.DataFrame({"source": [0, 1], "destination": [1, 2]})
+    with installed(recorder), stand_in_cudf.installed():
+        ws.run(programs.Likeness, ws.Graph(stand_in_cudf.DataFrame(frame)))
+    assert alike(next(iter(recorder.programs)), (9, 0)) == []

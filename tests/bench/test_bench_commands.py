@@ -30,6 +30,7 @@ from bench.forms import Case, host_cases
 from bench.timing import OURS, Measured, Section
 from cugraph_ws.algorithms.registry import ALGORITHMS
 from cugraph_ws.runtime.device import device
+from cugraph_ws.runtime.generated import import_text
 
 BENCH = ROOT / "ci" / "bench"
 COMMANDS = of("__main__").COMMANDS
@@ -503,6 +504,46 @@ class TestParts:
             ["in all", "11.00", "22.00", "33.00", "44.00"],
             ["kernels compiled", "0", "0", "1", "0"],
         ]
+
+    def test_user_programs(self, monkeypatch):
+        """Each process has its own numbers, and the second one the cache of the first."""
+        module, ran = of("gpu.user_programs"), []
+
+        def run(command, *, env, **options):
+            edits = [int(word) for word in command[command.index("bench.gpu.user_programs") + 2 :]]
+            ran.append((command[0] == "taskset", env["CUGRAPH_WS_CACHE_DIR"], edits))
+            seconds = {key: [1.0 + place for place in range(len(edits))] for key in module.PROGRAMS}
+            return types.SimpleNamespace(stdout=f"warming up\n{json.dumps(seconds)}\n")
+
+        monkeypatch.setattr(module.subprocess, "run", run)
+        section = Section("user-programs", "g")
+        module.user_programs("g", section, 1)
+        assert [limited for limited, _, _ in ran] == [False, False, True, True]
+        assert [len(edits) for _, _, edits in ran] == [3, 1, 3, 1]
+        assert ran[0][1] == ran[1][1] != ran[2][1] == ran[3][1]
+        numbers = [number for _, _, edits in ran for number in edits]
+        assert len(set(numbers)) == len(numbers)
+        (table,) = section.tables
+        assert table["rows"][0] == ["search, all cores", "1.00", "2.00", "3.00", "1.00"]
+        assert len(section.targets) == 2 * len(table["rows"])
+
+    @pytest.mark.parametrize("name", ["search", "ranks", "two phases"])
+    def test_an_edited_program_has_the_same_results(self, name):
+        module = of("gpu.user_programs")
+        frames = []
+        for edit in (None, 7, 8):
+            text = module.source_of(name, edit or 0)
+            if edit is None:
+                text = text.replace("0 * 0 + ", "")
+            assert (f"0 * {edit} + " in text) == (edit is not None)
+            whole = import_text(f"users_{name.replace(' ', '_')}_{edit}", text).Whole
+            vertices = np.arange(module.LENGTH)
+            ends = {"source": vertices[:-1], "destination": vertices[1:]}
+            graph = ws.Graph(pd.DataFrame({**ends, "weight": 0.5}), weight="weight")
+            arguments = module.PROGRAMS[name][2]
+            frames.append(ws.run(whole, graph, engine="cpu", **arguments).frame)
+        pd.testing.assert_frame_equal(frames[0], frames[1])
+        pd.testing.assert_frame_equal(frames[0], frames[2])
 
     def test_works(self, gpu, tmp_path):
         assert set(self.run("ranks", tmp_path)["timings"]) == {"weighted PageRank to 1e-6"}

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import textwrap
 
 import pytest
 from clusters import eventually
@@ -11,8 +12,7 @@ from conftest import COMPILED
 from cugraph_ws.backends.cuda.listed_programs import jobs_of
 from cugraph_ws.runtime import compile_ahead, compile_worker, device_compiler
 from cugraph_ws.runtime.compile_ahead import Job, Pool, together
-from cugraph_ws.runtime.compile_worker import FIRST
-from cugraph_ws.runtime.generated import kernel_file
+from cugraph_ws.runtime.generated import import_text, kernel_file
 from cugraph_ws.runtime.paths import kernels_folder
 
 JOBS = [Job("build", "", f"kernel_{number}", ("int64*",), (9, 0)) for number in range(4)]
@@ -74,15 +74,6 @@ def test_what_most_calls_launch_is_launched_together():
     assert together("", "build", "a", ("int32",)) == []
 
 
-@pytest.mark.usefixtures("calls")
-def test_an_unknown_program_is_taken_for_one_with_the_same_kernel():
-    for program in ("Mine", "Yours"):
-        found = together(program, "", "initialise", ("float64",))
-        assert (program, "", "traverse", ("float64",)) == found[0], "what takes long comes first"
-        assert not {"Mine", "Yours"} - {program} & {one[0] for one in found}
-    assert together("Yours", "", "initialise", ("int64",)) == []
-
-
 class Queues:
     """A pool that compiles nothing."""
 
@@ -104,10 +95,10 @@ class Queues:
 def queued(monkeypatch):
     """Returns what a call that lacks a kernel queues."""
 
-    def run(job, processes=15):
+    def run(job, processes=15, write=None):
         pool = Queues(processes)
         monkeypatch.setattr(compile_ahead, "_started", lambda: pool)
-        compile_ahead.needed(job)
+        compile_ahead.needed(job, write)
         assert pool.taken == pool.done == [job]
         return pool
 
@@ -130,13 +121,25 @@ def test_all_texts_of_a_program_are_queued(queued, name):
     assert pool.later == []
 
 
-def test_a_program_of_a_user_is_compiled_from_its_text(queued):
-    known = listed_job("initialise")
-    text = known.text + "# changed"
-    job = known._replace(text=text, module=compile_ahead.module_with("Mine", text))
-    queue = queued(job).first
-    assert {one.text for one in queue} == {"", text}
-    assert "traverse" in {one.name for one in queue}
+def test_kernels_of_a_users_program_are_those_of_a_model(queued, monkeypatch):
+    """With what wrote its text they are asked for."""
+    job = JOBS[0]._replace(module=compile_ahead.module_with("Mine", "text"), text="text")
+    asked = []
+
+    class Listed:
+        @staticmethod
+        def alike(*given):
+            asked.append(given)
+            return [job, job._replace(name="traverse")]
+
+        @staticmethod
+        def jobs_of(*_):
+            return []
+
+    monkeypatch.setattr(compile_ahead, "provider", lambda _: Listed)
+    assert queued(job).first == []
+    assert queued(job, write="what wrote it").first == [job, job._replace(name="traverse")]
+    assert asked == [("what wrote it", job.capability)]
 
 
 def test_layouts_of_very_large_graphs_are_left_to_calls(queued):
@@ -323,7 +326,7 @@ def do(job):
     if job.name == "kernel_3":
         time.sleep(600)
 
-compile_worker._compile, compile_worker._use_first = do, lambda _: None
+compile_worker._compile, compile_worker._use_first = do, lambda: None
 compile_worker.main(2)
 """
 
@@ -374,16 +377,20 @@ def test_the_process_imports_the_compiler_only():
 def test_forks_are_the_first_to_assemble(monkeypatch):
     """Forks of a process that has used nvJitLink crash in it."""
     pytest.importorskip("numba.cuda.extending", reason="Numba-CUDA is not installed")
-    texts, assembled = [], []
-    monkeypatch.setattr(device_compiler, "_assemble", lambda *given: assembled.append(given))
+    from cuda.bindings import nvjitlink
+
+    from cugraph_ws.runtime import cuda_target
+
+    def refuse(*_):
+        raise AssertionError("it is assembled")
+
+    monkeypatch.setattr(nvjitlink, "create", refuse)
     monkeypatch.setattr(compile_worker.gc, "freeze", lambda: None)
-    compile_to_ptx = compile_worker.compile_to_ptx
-    monkeypatch.setattr(
-        compile_worker, "compile_to_ptx", lambda *given: texts.append(compile_to_ptx(*given))
-    )
-    compile_worker._use_first((9, 0))
-    assert [".entry" in text for text in texts] == [True]
-    assert not assembled
+    used = []
+    use_first = cuda_target.use_first
+    monkeypatch.setattr(cuda_target, "use_first", lambda *given: used.append(use_first(*given)))
+    compile_worker._use_first()
+    assert used == [None], "it ended without an error"
 
 
 @pytest.mark.skipif(not COMPILED, reason="it compiles")
@@ -424,7 +431,7 @@ def test_a_call_compiles_nothing_itself(tmp_path, monkeypatch):
     monkeypatch.setattr(compile_ahead, "followers", lambda _: ([], [], []))
     made = Pool(1)
     monkeypatch.setattr(compile_ahead, "_started", lambda: made)
-    module, name, kinds = FIRST
+    module, name, kinds = "build", "take_low", ("int64*", "int64", "int64", "int32*")
     text = kernel_file("cuda", module).read_text()
 
     def ask(name):
@@ -471,3 +478,46 @@ def test_more_is_queued_for_more_processes(processes, queued, monkeypatch):
     )
     compile_ahead.needed(JOBS[0])
     assert "".join(job.name for job in made.later) == queued
+
+
+@pytest.mark.parametrize(
+    ("processes", "begun"), [(compile_ahead.ENOUGH - 1, 0), (compile_ahead.ENOUGH, 1)]
+)
+def test_a_process_starts_where_a_users_program_is_expected(processes, begun, monkeypatch):
+    """Once there is a GPU as well, if there are cores for it."""
+    began = []
+
+    class Noted:
+        def __init__(self):
+            self.processes = processes
+
+        def begin(self):
+            began.append(None)
+
+    monkeypatch.setattr(compile_ahead, "_signs", set())
+    monkeypatch.setattr(compile_ahead, "_started", Noted)
+    compile_ahead.expect("program")
+    compile_ahead.expect("program")
+    assert began == []
+    compile_ahead.expect("GPU")
+    assert len(began) == begun
+
+
+def test_programs_of_the_library_are_not_expected(monkeypatch):
+    monkeypatch.setattr(compile_ahead, "_signs", set())
+    text = """
+    import cugraph_ws as ws
+    @ws.vertex_program
+    class Mine:
+        x: ws.int64
+        combine = sum
+        def init(vertex):
+            return 1
+        def compute(src):
+            return src.x
+        def apply(old, gathered):
+            return gathered
+    """
+    for name, expected in (("cugraph_ws.algorithms.mine", set()), ("mine", {"program"})):
+        import_text(name, textwrap.dedent(text))
+        assert compile_ahead._signs == expected

@@ -34,16 +34,20 @@ NAMES: dict[str, dict[str, str | None]] = {
         **dict.fromkeys(("ballot_sync", "any_sync", "all_sync", "match_any_sync")),
         **dict.fromkeys(("shfl_sync", "shfl_up_sync", "shfl_down_sync", "shfl_xor_sync")),
         "jit": "device=True, forceinline=True",
-        "compile": "_, _, cc=(9, 0), device=False, abi='numba', output='ptx'",
     },
-    "dispatcher": {"get_current_device": ""},
-    "cgutils": {"add_global_variable": "_, _, _, _"},
+    "compiler": {"_compile_pyfunc_with_fixup": "_, _, device=False, abi='numba', cc=(9, 0)"},
+    "dispatcher": {"get_current_device": "", "CUDADispatcher": "_, _"},
+    "CONTEXT": {"codegen": "", "insert_user_function": "_, _, _"},
+    "cgutils": {"add_global_variable": "_, _, _, _", "get_or_insert_function": "_, _, _"},
     "types": {
         **dict.fromkeys(("boolean", "float32", "float64", "int8", "int32", "int64")),
         **dict.fromkeys(("uint8", "uint16", "uint32", "uint64", "void", "IntegerLiteral")),
         "CPointer": "_",
     },
-    "numba_types": {"CPointer": "_", "Tuple": "_"},
+    "numba_types": {
+        "CPointer": "_", "Tuple": "_", "literal": "_",
+        **dict.fromkeys(("BaseTuple", "Boolean", "Float", "Integer", "Literal", "void")),
+    },
     "context": {
         "cast": "_, _, _, _", "get_data_type": "_", "get_value_type": "_", "get_dummy_value": "",
     },
@@ -67,7 +71,9 @@ def homes():
     block = function.append_basic_block()
     return {
         "cuda": cuda_target.cuda,
+        "compiler": importlib.import_module("numba.cuda.compiler"),
         "dispatcher": importlib.import_module("numba.cuda.dispatcher"),
+        "CONTEXT": cuda_target.CONTEXT,
         "cgutils": cuda_target.cgutils,
         "types": cuda_target.numba_types,
         "numba_types": cuda_target.numba_types,

@@ -8,6 +8,7 @@ import struct
 import subprocess
 import sys
 import threading
+from importlib import metadata
 from types import SimpleNamespace
 
 import numpy as np
@@ -21,6 +22,7 @@ from cugraph_ws.runtime import arrays, driver, pools, shipped
 from cugraph_ws.runtime import device as devices
 from cugraph_ws.runtime import device_compiler as compiler
 from cugraph_ws.runtime.device_compiler import Binary, load_or_compile
+from cugraph_ws.runtime.device_functions import compilers
 from cugraph_ws.runtime.driver import Gpu, installed_gpus
 from cugraph_ws.runtime.signature import Parameters, kind_of, marshal
 
@@ -173,22 +175,30 @@ def test_other_compilers_compile_anew(compiles, monkeypatch):
 
 @pytest.mark.parametrize("package", ["numba", "numba-cuda", "cuda-bindings"])
 def test_the_name_of_an_entry_has_the_compilers_versions(package, fresh_compilers, monkeypatch):
-    before, version = compiler._compilers(), compiler._version
-    compiler._compilers.cache_clear()
+    before = compiler._compilers()
+    forget_compilers()
     assert compiler._compilers() == before
-    compiler._compilers.cache_clear()
-    monkeypatch.setattr(
-        compiler, "_version", lambda name: {package: "0.1"}.get(name, version(name))
-    )
+    replace_version(package, monkeypatch)
     assert compiler._compilers() != before
 
 
 @pytest.fixture
 def fresh_compilers():
     """Versions are read anew, in the test and after it."""
-    compiler._compilers.cache_clear()
+    forget_compilers()
     yield
+    forget_compilers()
+
+
+def forget_compilers():
     compiler._compilers.cache_clear()
+    compilers.cache_clear()
+
+
+def replace_version(package, monkeypatch):
+    version = metadata.version
+    monkeypatch.setattr(metadata, "version", lambda name: {package: "0.1"}.get(name, version(name)))
+    forget_compilers()
 
 
 @pytest.fixture
@@ -225,11 +235,7 @@ def test_code_that_ships_for_something_else_is_not_loaded(other, ships):
 @pytest.mark.usefixtures("fresh_compilers")
 @pytest.mark.parametrize("package", ["numba", "numba-cuda", "cuda-bindings"])
 def test_code_that_ships_of_another_compiler_is_not_loaded(package, ships, monkeypatch):
-    version = compiler._version
-    monkeypatch.setattr(
-        compiler, "_version", lambda name: {package: "0.1"}.get(name, version(name))
-    )
-    compiler._compilers.cache_clear()
+    replace_version(package, monkeypatch)
     load_it()
     assert len(ships) == 1
 
@@ -794,6 +800,33 @@ def test_free_memory_counts_what_rmm_holds(fake_driver, monkeypatch):
         assert here.free_memory() == 1000 + more
         assert here.free_memory() == 1000 + more, "asked of the driver or known"
         assert resource.given == 0
+
+
+def test_free_memory_is_what_rmms_limits_leave(rmm, fake_driver, monkeypatch):
+    here = devices.CudaDevice(cupy_of(Stream()), installed_gpus()[0])
+    pooled = devices.CudaDevice(
+        cupy_of(Stream()), installed_gpus()[0], pools.shared_pool(rmm.xp, 1)
+    )
+
+    def limited(limit, used, upstream):
+        return Resource(
+            get_allocation_limit=lambda: limit, get_allocated_bytes=lambda: used, get_upstream=lambda: upstream,
+        )  # fmt: skip
+
+    usual = Resource()
+    one = limited(500, 100, usual)
+    for resource, left in (
+        (one, 400),
+        (limited(5000, 100, usual), 1000),  # what the GPU has
+        (limited(700, 600, one), 100),
+        (limited(900, 100, one), 400),
+        (Resource(get_upstream=lambda: one), 400),
+    ):
+        use(monkeypatch, resource)
+        assert here.free_memory() == left
+        rmm.pool.kept = 30
+        assert pooled.free_memory() == left + 30, "cached memory is within the limit"
+        rmm.pool.kept = 0
 
 
 def test_the_driver_reports_the_pool_of_memory(fake_driver):

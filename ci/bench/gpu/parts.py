@@ -16,6 +16,7 @@ from bench.gpu.host_arcs import host_arcs
 from bench.gpu.large_folder import large_folder
 from bench.gpu.layouts import layouts
 from bench.gpu.supersteps import supersteps
+from bench.gpu.user_programs import user_programs
 from bench.graphs import GENERATED, UNSEEN
 from bench.in_a_row import in_a_row
 from bench.levels import levels
@@ -26,6 +27,7 @@ LARGE = ("RM22", "RM33V335E", "KR24", "road-like")
 SMALL = ("social-77K", "web-325K")
 PARTS = {
     "first-calls": Part(first_calls, ("65,536 edges",), by_name=True, fixed=True),
+    "user-programs": Part(user_programs, ("65,536 edges",), by_name=True, fixed=True),
     "supersteps": Part(supersteps, (*SMALL, "RM100K", "RM20", *LARGE)),
     "frames": Part(partial(works, "frames"), ("RM20", *LARGE)),
     "known": Part(partial(works, "known"), ("KR20", "KR22", "grid")),

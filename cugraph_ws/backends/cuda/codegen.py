@@ -50,6 +50,7 @@ __all__ = [
     "program_kernels",
     "shuffle_text",
     "source_fields",
+    "stored",
 ]  # fmt: skip
 
 LOOPS = (
@@ -393,7 +394,7 @@ def _source_fields(
     program: VertexProgram, types: Types, *, outbox: bool
 ) -> list[tuple[str, int, str]]:
     if outbox:
-        return [("outbox", place, _stored(kind)) for place, kind in enumerate(types.message)]
+        return [("outbox", place, stored(kind)) for place, kind in enumerate(types.message)]
     reads = fields_read(program, "compute", ("src",))
     states = enumerate(zip(program.state, types.state, strict=True))
     constants = enumerate(zip(program.constants, types.constants, strict=True))
@@ -402,13 +403,13 @@ def _source_fields(
         ("constants", place, *field) for place, field in constants if not types.uniform[place]
     ]
     return [
-        (role, place, _stored(kind))
+        (role, place, stored(kind))
         for role, place, name, kind in fields
         if reads is None or name in reads
     ]
 
 
-def _stored(kind: str) -> str:
+def stored(kind: str) -> str:
     """Return the dtype of an array of a type: bools are bytes."""
     return "uint8" if kind == "bool" else kind
 

@@ -1,19 +1,27 @@
-"""Kernel texts of the library's programs for listed calls, written without a graph.
+"""What calls will launch: kernel texts of the library's programs, and kernels of users' programs.
 
-`kernels/cuda/together.json` says with which types and in which variant; see `cugraph_ws.runtime.compile_ahead`.
+`kernels/cuda/together.json` says with which types and in which variant the library's programs are run, so that their texts can
+be written without a graph.  Of a user's program only the text is known.  It launches what a listed model launches that has the
+same loops, with its own types in the places of the model's; see `cugraph_ws.runtime.compile_ahead`.
 """
 
 from __future__ import annotations
 
 import importlib
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import asdict
 from functools import lru_cache
 from typing import Any
 
-from cugraph_ws.backends.cuda.codegen import Variant, interface_source, module_source
+from cugraph_ws.backends.cuda.codegen import (
+    ProgramText,
+    Variant,
+    interface_source,
+    module_source,
+    stored,
+)
 from cugraph_ws.program.codegen import Types
 from cugraph_ws.program.infinity import Kinds, saturated
 from cugraph_ws.program.vertex_program import VertexProgram
@@ -26,8 +34,9 @@ from cugraph_ws.runtime.compile_ahead import (
     module_with,
     tupled,
 )
+from cugraph_ws.runtime.signature import Kind
 
-__all__ = ["jobs_of", "listing_of", "text_of"]
+__all__ = ["alike", "jobs_of", "listing_of", "model_of", "text_of"]
 
 
 def listing_of(program: Any, interface: str, loops: tuple[str, ...]) -> list[Any] | None:
@@ -48,15 +57,110 @@ def listing_of(program: Any, interface: str, loops: tuple[str, ...]) -> list[Any
     """
     if not isinstance(program, VertexProgram) or not program.module:
         return None
-    module = program.module
+    for types, variant in _written_for(program, interface):
+        listed = [program.module, program.name, asdict(types), asdict(variant), list(loops)]
+        with suppress(AttributeError, ImportError):
+            if text_of(json.loads(json.dumps(listed))) == module_source(interface, loops):
+                return listed
+    return None
+
+
+def _written_for(program: Any, interface: str) -> Iterator[tuple[Types, Variant]]:
+    """Yield what a program's interface has been written for."""
     for key, text in tuple(program.memory.items()):
         if isinstance(key, tuple) and key[0] == "interface on a GPU" and text == interface:
-            _, types, variant = key
-            listed = [module, program.name, asdict(types), asdict(variant), list(loops)]
-            with suppress(AttributeError, ImportError):
-                if text_of(json.loads(json.dumps(listed))) == module_source(interface, loops):
-                    return listed
+            _, types, *variant = key
+            if variant:  # vertex programs have one
+                yield types, variant[0]
+
+
+def model_of(texts: Iterable[ProgramText], kernels: Callable[[ProgramText], Any]) -> list[Any]:
+    """Return what `alike` takes to find what programs launch that are compiled as a given one.
+
+    Parameters
+    ----------
+    texts : iterable of ProgramText
+        Of one run of a vertex program.
+    kernels : callable
+        Returns the kernels that a text's run launched, and their types.
+
+    Returns
+    -------
+    list of JSON's values
+        The types of its arrays and parameters, by role; and for each text what was decided for it, and its kernels.
+    """
+    texts = list(texts)
+    types, _ = next(_written_for(texts[0].program, texts[0].interface))
+    return [_roles(types), [[_decided(text), kernels(text)] for text in texts]]
+
+
+@lru_cache(maxsize=16)
+def alike(text: ProgramText, capability: Capability) -> list[Job]:
+    """Return the kernels that a program's run will launch, if a model is listed that is compiled alike.
+
+    Parameters
+    ----------
+    text : ProgramText
+        The first text of the run.
+    capability : (int, int)
+        Compute capability.
+    """
+    own = _decided(text)
+    for roles, texts in _models():
+        if own is None or own not in (decided for decided, _ in texts):
+            continue
+        types, _ = next(_written_for(text.program, text.interface))
+        present = _roles(types)
+        if any(kinds and not roles[role] for role, kinds in present.items()):
+            continue  # the model has no such arrays
+        renamed = {tupled(roles[role]): kinds for role, kinds in present.items()}
+        jobs = []
+        for (loops, variant, _), kernels in texts:
+            source = module_source(
+                interface_source(text.program, types, Variant(**variant)), tuple(loops)
+            )
+            module = module_with(text.program.name, source)
+            jobs += [
+                Job(module, source, name, _renamed(tupled(kinds), renamed), capability)
+                for name, kinds in kernels
+            ]
+        return longest_first(jobs)
+    return []
+
+
+def _decided(text: ProgramText) -> list[Any] | None:
+    """Return what is decided for a text but its types; None if its program is no vertex program."""
+    for _, variant in _written_for(text.program, text.interface):
+        return [list(text.loops), asdict(variant), text.program.predecessor is not None]
     return None
+
+
+def _roles(types: Types) -> dict[str, tuple[Kind, ...]]:
+    """Return the kinds of a program's arrays and parameters, by role."""
+    present = zip(types.edges, types.missing_edges, strict=True)
+    arrays = {
+        "state": types.state,
+        "constants": types.constants,
+        "edges": [kind for kind, missing in present if missing is None],
+        "message": types.message,
+    }
+    kinds = {role: tuple(f"{stored(kind)}*" for kind in of) for role, of in arrays.items()}
+    return {**kinds, "parameters": types.parameters}
+
+
+@lru_cache
+def _models() -> list[Any]:
+    with suppress(OSError, ValueError, KeyError):
+        models: list[Any] = json.loads(LIST.read_text("utf-8"))["models"]
+        return models
+    return []
+
+
+def _renamed(kind: Any, renamed: dict[Any, Any]) -> Any:
+    """Replace tuples of types in a type."""
+    if not isinstance(kind, tuple):
+        return kind
+    return renamed[kind] if kind in renamed else tuple(_renamed(part, renamed) for part in kind)
 
 
 def text_of(listed: list[Any]) -> str:

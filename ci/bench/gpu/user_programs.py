@@ -1,0 +1,138 @@
+"""A user's programs on a GPU: their first results in a new process, and those after edits of a line, in seconds.
+
+The process has code that ships, and an empty cache of this library's.  It declares a program and runs it, twice with
+another number in it.  Another process, with the first one's cache, runs a third edit.  Run as a module with a word and a
+number, this file is such a process.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from bench import programs
+from bench.checkout import environment
+from bench.timing import Section
+
+MOST = 3  # processes of a case
+BOUNDS = {0: 1.0, 2: 2.5}  # seconds, by the cores that a process may use; 0 for all
+LENGTH = 1000  # vertices of the path
+HEAD = "import math\n\nimport cugraph_ws as ws\n\nPAGERANK_TOL = 1e-6\n\n\n"
+# The classes of each program, what is edited, and its arguments
+PROGRAMS: dict[str, tuple[tuple[str, ...], str, dict[str, int]]] = {
+    "search": (("Distances",), "src.distance + ", {"source": 0}),
+    "ranks": (("Ranks",), "0.15", {}),
+    "two phases": (("Steps", "StepsBack"), "src.there + 1", {"end": 0, "other_end": LENGTH - 1}),
+}
+
+
+def source_of(program: str, edit: int) -> str:
+    """Return the text of a module with a program, a line of which is edited: the answer stays the same."""
+    names, line, _ = PROGRAMS[program]
+    text = Path(programs.__file__).read_text("utf-8")
+    classes = [
+        "\n".join(text.splitlines()[node.lineno - 2 : node.end_lineno])
+        for node in ast.parse(text).body
+        if getattr(node, "name", "") in names
+    ]
+    whole = HEAD + "\n\n\n".join(classes).replace(line, f"0 * {edit} + {line}") + "\n"
+    if len(names) > 1:
+        first, second = names
+        whole += f"\n\nWhole = ws.phases({first}, ws.phase({second}, direction='out'), rounds=1)\n"
+        return whole
+    return f"{whole}\n\nWhole = {names[0]}\n"
+
+
+def results(edits: list[int], folder: Path) -> dict[str, list[float]]:
+    """Declare and run each program for each edit; return seconds."""
+    import cudf
+    import numpy as np
+
+    import cugraph_ws as ws
+
+    random = np.random.default_rng(1)
+    ends = random.integers(0, 1 << 12, (2, 1 << 16))
+    edges = cudf.DataFrame(
+        {"source": ends[0], "destination": ends[1], "weight": random.random(1 << 16)}
+    )
+    path = np.arange(LENGTH - 1)
+    graphs = {
+        "search": ws.Graph(edges, weight="weight"),
+        "ranks": ws.Graph(edges),
+        "two phases": ws.Graph(cudf.DataFrame({"source": path, "destination": path + 1})),
+    }
+    seconds: dict[str, list[float]] = {}
+    for program, (_, _, arguments) in PROGRAMS.items():
+        for edit in edits:
+            file = folder / f"{program.replace(' ', '_')}_{edit}.py"
+            file.write_text(source_of(program, edit), "utf-8")
+            begun = time.perf_counter()
+            space: dict[str, Any] = {"__name__": file.stem, "__file__": str(file)}
+            exec(compile(file.read_text("utf-8"), str(file), "exec"), space)
+            result = ws.run(space["Whole"], graphs[program], engine="cuda", **arguments)
+            assert len(result.frame)
+            seconds.setdefault(program, []).append(time.perf_counter() - begun)
+    return seconds
+
+
+def user_programs(name: str, section: Section, repeats: int) -> None:
+    """Measure on all cores and on two; the table and the targets have medians of seconds."""
+    rows = []
+    numbers = _numbers()
+    for cores, bound in BOUNDS.items():
+        found: dict[str, list[list[float]]] = {program: [] for program in PROGRAMS}
+        for _ in range(min(repeats, MOST)):
+            with tempfile.TemporaryDirectory() as folder:
+                first = _process(cores, Path(folder), [next(numbers) for _ in range(3)])
+                again = _process(cores, Path(folder), [next(numbers)])
+            for program in PROGRAMS:
+                found[program].append(first[program] + again[program])
+        for program, figures in found.items():
+            columns = [statistics.median(column) for column in zip(*figures, strict=True)]
+            where = f"{program}, {f'{cores} cores' if cores else 'all cores'}"
+            rows.append([where, *(f"{figure:.2f}" for figure in columns)])
+            section.target(f"{where}: first result, seconds", columns[0], bound)
+            section.target(f"{where}: after an edit, seconds", columns[2], bound)
+            section.figures[where] = columns
+    columns_of_table = ["", "first", "an edit", "another edit", "edited, in a new process"]
+    section.table("a user's program, seconds", columns_of_table, rows)
+
+
+def _numbers() -> Iterator[int]:
+    """Yield numbers that no process has compiled."""
+    number = time.time_ns() % (1 << 40)
+    while True:
+        number += 1
+        yield number
+
+
+def _process(cores: int, folder: Path, edits: list[int]) -> dict[str, list[float]]:
+    command = [sys.executable, "-m", "bench.gpu.user_programs", str(folder), *map(str, edits)]
+    limit = (
+        ["taskset", "-c", ",".join(map(str, sorted(os.sched_getaffinity(0))[:cores]))]
+        if cores
+        else []
+    )
+    variables = {"CUGRAPH_WS_CACHE_DIR": str(folder / "cache")}
+    done = subprocess.run(
+        [*limit, *command],
+        check=True,
+        stdout=subprocess.PIPE,
+        env=environment(**variables),
+        text=True,
+    )
+    measured: dict[str, list[float]] = json.loads(done.stdout.splitlines()[-1])
+    return measured
+
+
+if __name__ == "__main__":
+    print(json.dumps(results([int(word) for word in sys.argv[2:]], Path(sys.argv[1]))))

@@ -1,0 +1,303 @@
+"""The cache of device functions: what has changed is compiled again, nothing else, and the code is Numba's."""
+
+from __future__ import annotations
+
+import itertools
+import subprocess
+import sys
+import textwrap
+
+import pytest
+from conftest import COMPILED
+
+from cugraph_ws.runtime import device_functions
+from cugraph_ws.runtime.device_functions import (
+    Callee,
+    FunctionCode,
+    as_places,
+    keep,
+    kept,
+    link_order,
+    resolved,
+)
+
+pytest.importorskip("numba.cuda.extending", reason="Numba-CUDA is not installed")
+
+from numba.cuda.dispatcher import CUDADispatcher
+
+from cugraph_ws.runtime.device_compiler import compile_to_ptx
+from cugraph_ws.runtime.generated import import_text
+
+needs_compiler = pytest.mark.skipif(not COMPILED, reason="nothing is compiled")
+
+KERNEL = """
+from collections import namedtuple
+import numpy as np
+from cugraph_ws.kernels.cuda.primitives import inline, jit, thread
+
+Pair = namedtuple("Pair", ("first", "second"))
+FACTOR = 3
+
+@inline
+def load(array, place):
+    return Pair(array[place], 2.0 * array[place])
+
+@inline
+def weigh(value):
+    return value * FACTOR
+
+@inline
+def halve(value):
+    return value / 2
+
+near = weigh
+
+@jit
+def combine(array, place, options):
+    pair = load(array, place)
+    return weigh(pair.first) + near(pair.second) + options[0]
+
+def kernel(array, options, count):
+    if thread() < count:
+        array[thread()] = combine(array, thread(), options)
+"""
+KINDS = ("float64*", ("int64", "float64"), "int64")
+numbers = itertools.count()
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    """Returns a function that starts an empty cache."""
+
+    def start():
+        folder = tmp_path / str(next(numbers))
+        monkeypatch.setenv("CUGRAPH_WS_CACHE_DIR", str(folder))
+        return folder
+
+    start()
+    return start
+
+
+@pytest.fixture
+def compiled(monkeypatch):
+    """The names of the functions that Numba compiles."""
+    names = []
+    compile_device = CUDADispatcher.compile_device
+
+    def noted(self, *given, **named):
+        names.append(self.__name__)
+        return compile_device(self, *given, **named)
+
+    monkeypatch.setattr(CUDADispatcher, "compile_device", noted)
+    return names
+
+
+def ptx_of(text, kinds=KINDS, capability=(9, 0)):
+    """Compile the kernel in a module of its own, as another process would."""
+    return compile_to_ptx(
+        import_text(f"of_device_functions_{next(numbers)}", text).kernel, kinds, capability
+    )
+
+
+@needs_compiler
+def test_another_process_needs_numba_for_nothing(cache, compiled):
+    first = ptx_of(KERNEL)
+    assert {"load", "weigh", "combine"} <= set(compiled)
+    compiled.clear()
+    assert ptx_of(KERNEL) == first
+    assert compiled == []
+
+
+# For each edit: what it replaces and by what, and the functions that are compiled again
+EDITS = {
+    "a function": ("2.0 * array[place]", "3.0 * array[place]", ["load"]),
+    "a constant": ("FACTOR = 3", "FACTOR = 4", ["weigh"]),
+    "a docstring": ("return value / 2", '"""Halve."""', []),
+    "a type that a callee returns": (
+        "return value * FACTOR",
+        "return np.int64(value) * FACTOR",
+        ["weigh", "combine"],
+    ),
+    "the order of fields": ('"first", "second"', '"second", "first"', ["load", "combine"]),
+    "what a name stands for": ("near = weigh", "near = halve", ["halve", "combine"]),
+    "how a function is inlined": ("@inline\ndef weigh", "@jit\ndef weigh", ["weigh", "combine"]),
+    "the kernel": ("thread() < count", "thread() <= count", []),
+}
+
+
+@needs_compiler
+@pytest.mark.parametrize("edit", EDITS)
+def test_an_edit_compiles_what_it_changes(edit, cache, compiled):
+    """And the kernel is that of an empty cache."""
+    before, after, again = EDITS[edit]
+    text = KERNEL.replace(before, after)
+    assert text != KERNEL
+    expected = ptx_of(text)
+    cache()
+    ptx_of(KERNEL)
+    compiled.clear()
+    assert ptx_of(text) == expected
+    assert sorted(set(compiled)) == sorted(again)
+
+
+@needs_compiler
+def test_other_types_are_other_entries(cache, compiled):
+    ptx_of(KERNEL)
+    compiled.clear()
+    ptx_of(KERNEL, ("float32*", *KINDS[1:]))
+    assert {"load", "weigh", "combine"} <= set(compiled)
+    compiled.clear()
+    ptx_of(KERNEL)
+    ptx_of(KERNEL, ("float32*", *KINDS[1:]))
+    assert compiled == []
+
+
+@needs_compiler
+def test_entries_serve_every_capability(cache):
+    """So their names need not have it."""
+    found = []
+    for capability in ((7, 5), (9, 0), (12, 0)):
+        folder = cache()
+        ptx_of(KERNEL, capability=capability)
+        found.append({path.name: path.read_bytes() for path in folder.glob("cuda/*.nvvm")})
+    assert found[0]
+    assert found[0] == found[1] == found[2]
+
+
+@needs_compiler
+def test_a_damaged_entry_is_compiled_again(cache, compiled):
+    folder = cache()
+    expected = ptx_of(KERNEL)
+    for path in folder.glob("cuda/*.nvvm"):
+        path.write_bytes(path.read_bytes()[:-1] + b"?")
+    compiled.clear()
+    assert ptx_of(KERNEL) == expected
+    assert "combine" in compiled
+
+
+@needs_compiler
+def test_what_cannot_be_named_is_compiled_each_time(cache, compiled):
+    """A default of an argument has a type that is not written; so has what calls it with the default."""
+    text = KERNEL.replace("def weigh(value)", "def weigh(value, by=0)")
+    expected = ptx_of(text)
+    compiled.clear()
+    assert ptx_of(text) == expected
+    assert set(compiled) == {"weigh", "combine"}
+
+
+# Kernels of the library, by Numba alone, and from the cache that another process has filled
+DIRECT = """
+import hashlib, json, sys
+from cugraph_ws.backends.cuda.listed_programs import jobs_of
+from cugraph_ws.runtime import compile_ahead, cuda_target, device_compiler
+from cugraph_ws.runtime.compile_worker import function_of
+from numba.cuda import compile as numba_compile
+from numba.cuda.dispatcher import CUDADispatcher
+
+if sys.argv[1] == "direct":
+    cuda_target.DeviceFunction.compile_device = CUDADispatcher.compile_device
+    def direct(kernel, capability):
+        library = cuda_target._compiled(kernel.function, kernel.arguments, capability)
+        return str(library.get_asm_str(cc=capability))
+    cuda_target._ptx = direct
+calls = [name for name, _ in compile_ahead._calls()]
+for job in jobs_of(calls, (9, 0))[::48]:
+    binary = device_compiler.compile_kernel(function_of(job)(), job.kinds, job.capability)
+    print(job.name, binary.registers, hashlib.sha256(binary.code).hexdigest())
+"""
+
+
+@needs_compiler
+def test_machine_code_is_what_numba_makes_directly(tmp_path, monkeypatch):
+    monkeypatch.setenv("CUGRAPH_WS_CACHE_DIR", str(tmp_path))
+
+    def run(how):
+        done = subprocess.run(
+            [sys.executable, "-W", "ignore", "-c", textwrap.dedent(DIRECT), how],
+            capture_output=True,
+            check=True,
+        )
+        return done.stdout
+
+    direct = run("direct")
+    assert len(direct.splitlines()) >= 5
+    assert run("empty cache") == run("filled cache") == direct
+
+
+# ----------------------------------------------------------------------------------- texts
+
+MODULES = [
+    '; ModuleID = "a.f"\n@"_ZN08NumbaEnv1f" = common global i8* null\n'
+    'define i32 @"_ZN1f"(i32 %"x") alwaysinline\n{\n  call @"_ZN1g"() call @"helper"()\n}\n'
+    'declare i32 @"_ZN1g"()\n',
+    'define linkonce_odr i32 @"helper"()\n{\n}\n',
+]
+
+
+def test_symbols_are_places():
+    own, made = as_places(MODULES, "_ZN1f", ["_ZN1g"], entry=False)
+    assert own == (
+        'define linkonce_odr i32 @"its own"(i32 %"x") alwaysinline\n{\n  call @"callee 0"() call @"its own 0"()\n}\n'
+        'declare i32 @"callee 0"()\n'
+    )
+    assert made == 'define linkonce_odr i32 @"its own 0"()\n{\n}\n'
+    entry, _ = as_places(MODULES, "_ZN1f", ["_ZN1g"], entry=True)
+    assert entry.startswith('define i32 @"its own"')
+
+
+def test_places_are_filled_by_what_is_called():
+    code = FunctionCode("int32", as_places(MODULES, "_ZN1f", ["_ZN1g"], entry=False), [])
+    callees = [
+        resolved("g", FunctionCode("int32", ['define i32 @"its own"()'], []), []) for _ in "ab"
+    ]
+    one, same = (resolved("ƒ", code, [callee]) for callee in callees)
+    assert one == same
+    assert one.symbol.startswith("__")
+    assert one.symbol.isascii()
+    assert f'call @"{callees[0].symbol}"() call @"{one.symbol}0"()' in one.texts[0]
+    other = resolved("g", FunctionCode("int32", ['define i64 @"its own"()'], []), [])
+    assert resolved("ƒ", code, [other]).symbol != one.symbol, (
+        "it has the code of all that is called"
+    )
+
+
+def test_callers_are_linked_before_what_they_call():
+    def made(name, *callees):
+        return resolved(name, FunctionCode("void", [name], []), callees)
+
+    leaf = made("leaf")
+    left, right = made("left", leaf), made("right", leaf)
+    order = link_order(made("top", left, made("middle", right), right))
+    assert sorted(order) == ["leaf", "left", "middle", "right", "top"]
+    for caller, callee in (
+        ("top", "left"),
+        ("left", "leaf"),
+        ("middle", "right"),
+        ("right", "leaf"),
+    ):
+        assert order.index(caller) < order.index(callee)
+
+
+def test_an_entry_has_a_code_for_each_type_that_callees_return(cache):
+    codes = [
+        FunctionCode(
+            "int64",
+            [f"text {number}"],
+            [Callee("f", ["int64", ["tuple", "", ["int32"], []]], kind)],
+        )
+        for number, kind in enumerate(["int64", "float64", "int64"])
+    ]
+    key = "f-key.nvvm"
+    for code in codes:
+        keep(key, code)
+    assert kept(key) == [codes[2], codes[1]], "the newest first, and one of a kind"
+    for number in range(2 * device_functions.MOST):
+        keep(key, codes[0]._replace(callees=[Callee("f", [], number)]))
+    assert len(kept(key)) == device_functions.MOST
+    assert kept("other.nvvm") == []
+
+
+def test_nothing_is_kept_where_no_folder_is(monkeypatch):
+    monkeypatch.setattr(device_functions, "code_folder", lambda: None)
+    keep("f-key.nvvm", FunctionCode("int64", [], []))
+    assert kept("f-key.nvvm") == []
