@@ -193,7 +193,10 @@ class PhasedLoop(Loop):
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Bind the programs, and initialise the state of every vertex; collective."""
         self.bind(graph)
-        self._loops = [loop.moved(loop.bound, loop.graph) for loop in self._loops]
+        # All executors are made before one is started: the kernels of all phases are compiled side by side
+        self._loops = [loop.set_up(loop.bound, loop.graph) for loop in self._loops]
+        for loop in self._loops:
+            loop.start_executor()
         self._initialise()
 
     def on_shard(self, shard: ShardGraph) -> PhasedLoop:

@@ -221,7 +221,8 @@ class VertexLoop(Loop):
     def start(self, graph: GraphView, *, on_device: bool = False) -> None:
         """Bind the program, make the plan, and initialise the state of every vertex."""
         self.bind(graph)
-        self._begin(self.bound, graph)
+        self._set_up(self.bound, graph)
+        self.start_executor()
 
     def bind(self, graph: GraphView, *, on_host: bool = False) -> None:
         """Bind the program to a graph; collective.
@@ -293,8 +294,8 @@ class VertexLoop(Loop):
             reason = f"max_iter={self.max_iter} counts supersteps, and in place a message travels any number of edges"
         return InputError(f"in_place=True: {self.name}: {reason}; leave it out")
 
-    def _begin(self, bound: BoundProgram, graph: GraphView) -> None:
-        """Make the executor of a bound program, and start it; collective."""
+    def _set_up(self, bound: BoundProgram, graph: GraphView) -> None:
+        """Make the executor of a bound program; collective."""
         if not bound.program.reads_edges:
             graph = graph.without_edges()
         self.bound, self._graph = bound, graph
@@ -329,6 +330,9 @@ class VertexLoop(Loop):
             self._started_between = self._between.started(
                 bound, graph, self._executor, self._exchange, on_device=self.engine == "cuda"
             )
+
+    def start_executor(self) -> None:
+        """Initialise the state of every vertex; collective."""
         with self._errors():
             self._executor.start()
         self._take_stock()
@@ -385,8 +389,14 @@ class VertexLoop(Loop):
             Bound to that graph's constants.
         graph : GraphView
         """
+        loop = self.set_up(bound, graph)
+        loop.start_executor()
+        return loop
+
+    def set_up(self, bound: BoundProgram, graph: GraphView) -> VertexLoop:
+        """Return the same run, with an executor that is not started; see `moved`."""
         loop = copy.copy(self)
-        loop._begin(bound, graph)
+        loop._set_up(bound, graph)
         return loop
 
     def on_shard(self, shard: ShardGraph) -> VertexLoop:

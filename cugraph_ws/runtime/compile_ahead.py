@@ -21,6 +21,7 @@ from functools import lru_cache
 from hashlib import sha256
 from typing import Any, Literal, NamedTuple, TypeVar
 
+from cugraph_ws.runtime.device_compiler import is_kept
 from cugraph_ws.runtime.dispatch import provider
 from cugraph_ws.runtime.machine_code import cache_folder, code_folder
 from cugraph_ws.runtime.memory import available_memory
@@ -37,6 +38,7 @@ __all__ = [
     "Pool",
     "expect",
     "followers",
+    "foresee",
     "has_programs",
     "listed_as",
     "longest_first",
@@ -241,6 +243,7 @@ class Pool:
         self._done: set[Job] = set()
         self._running = False
         self._busy = 0  # jobs that are being done
+        self._waits = 0  # calls that wait for a job, so that their cores are free
         self._process: subprocess.Popen[bytes] | None = None
 
     @property
@@ -301,15 +304,18 @@ class Pool:
                 self._urgent[job] = None
                 self._ready.notify_all()
                 self.begin()
+            self._waits += 1
+            self._ready.notify_all()
             answered = self._ready.wait_for(
                 lambda: job in self._done or not self._running, PATIENCE
             )
+            self._waits -= 1
             self._urgent.pop(job, None)
         if not answered:
             self.close()
 
     def _may_begin(self) -> bool:
-        return bool(self._urgent) or (self._queued and self._busy < self._most)
+        return bool(self._urgent) or (self._queued and self._busy < self._most + self._waits)
 
     def _next(self, process: subprocess.Popen[bytes]) -> Job | None:
         """Wait for a job and a core; return None after `IDLE` seconds, or if the process has ended."""
@@ -398,10 +404,10 @@ _signs: set[str] = set()
 def expect(sign: Literal["GPU", "program"]) -> None:
     """Note that a GPU is used, or that a program was declared outside the library.
 
-    When both are so and there are cores enough, the process that compiles starts, before a kernel is missing.
+    When both are so, the process that compiles starts, before a kernel is missing.
     """
     _signs.add(sign)
-    if len(_signs) == 2 and (pool := _started()) is not None and pool.processes >= ENOUGH:
+    if len(_signs) == 2 and (pool := _started()) is not None:
         pool.begin()
 
 
@@ -437,7 +443,26 @@ def _started() -> Pool | None:
     return _pool
 
 
-def needed(job: Job, write: Any = None) -> None:
+def foresee(write: Any, capability: Capability) -> None:
+    """Let kernels be compiled that a user's program will launch, unless the one that takes longest is in the cache.
+
+    Parameters
+    ----------
+    write : ProgramText
+        What writes the program's text.
+    capability : (int, int)
+        Compute capability.
+    """
+    if getattr(getattr(write, "program", None), "built_in", True):
+        return
+    jobs: list[Job] = provider("listed programs").alike(write, capability)
+    if jobs and not is_kept(jobs[0].text, jobs[0].name, jobs[0].kinds, capability):
+        pool = _started()
+        if pool is not None:
+            pool.add(jobs)
+
+
+def needed(job: Job) -> None:
     """Let a kernel be compiled that the cache lacks, and ahead of their launch those that will follow.
 
     Returns when the kernel has been compiled, or when the call must compile it itself.  A kernel that makes
@@ -447,8 +472,6 @@ def needed(job: Job, write: Any = None) -> None:
     ----------
     job : Job
         The kernel that the call will launch.
-    write : ProgramText, optional
-        What wrote the text of a program's kernel.
     """
     pool = _started()
     if pool is None:
@@ -466,8 +489,6 @@ def needed(job: Job, write: Any = None) -> None:
             ]
             jobs = longest_first([candidate for candidate in jobs if not candidate.text] + exact)
             jobs = [candidate for candidate in jobs if candidate not in rare]
-        elif write is not None:
-            jobs = provider("listed programs").alike(write, job.capability)
     pool.add(jobs)
     if job.module in MAKING and pool.processes >= ENOUGH:
         graphs, plain, weighted = followers(launch)

@@ -219,14 +219,14 @@ class _Instance(NamedTuple):
         returns : Numba type
         """
         parts = dict.fromkeys([library, *library.linking_libraries])
-        called = sorted(
+        modules = [str(part._module) for part in parts if not isinstance(part, _Library)]
+        whole = "".join(modules)
+        called = sorted(  # as they are called: the types of some arguments are what others return
             (part for part in parts if isinstance(part, _Library)),
-            key=lambda part: part.code.symbol,
+            key=lambda part: whole.index(f'"{part.code.symbol}"'),
         )
-        texts = as_places(
-            [str(part._module) for part in parts if part not in called], symbol,
-            [callee.code.symbol for callee in called], entry=self.options is ENTRY,
-        )  # fmt: skip
+        symbols = [callee.code.symbol for callee in called]
+        texts = as_places(modules, symbol, symbols, entry=self.options is ENTRY)
         code, key = FunctionCode(None, texts, []), self._key()
         if key is not None:
             with contextlib.suppress(_UnknownTypeError):
@@ -270,7 +270,10 @@ class _Instance(NamedTuple):
         if not isinstance(device_function, DeviceFunction):
             raise _UnknownTypeError(callee.name)
         arguments = tuple(self._read(kind) for kind in callee.arguments)
-        library: _Library = device_function.compile_device(arguments).library
+        try:
+            library: _Library = device_function.compile_device(arguments).library
+        except Exception as error:  # it is no longer called with these types
+            raise _UnknownTypeError(callee.name) from error
         if self._written(library.returns) != callee.returns:
             raise _UnknownTypeError(callee.name)
         return library

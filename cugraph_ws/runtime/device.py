@@ -19,7 +19,7 @@ import numpy as np
 
 from cugraph_ws.errors import EngineError
 from cugraph_ws.runtime import array_operations
-from cugraph_ws.runtime.compile_ahead import Job, expect, module_with, needed
+from cugraph_ws.runtime.compile_ahead import Job, expect, foresee, module_with, needed
 from cugraph_ws.runtime.device_compiler import load_or_compile
 from cugraph_ws.runtime.driver import Function, Gpu, installed_gpus, load_function
 from cugraph_ws.runtime.extras import install_command
@@ -253,12 +253,13 @@ class _Kernels:
         module: str,
         text: str,
         functions: Callable[[], Any],
-        write: Callable[[], str] | None = None,
+        *,
+        generated: bool,
     ) -> None:
         self._device = owner
         self._module = module
         self._text = text
-        self._write = write  # what wrote the text, if it is a program's
+        self._generated = generated  # whether the text is a program's
         self._functions = functions
         # Functions, and the most threads of a block that their registers allow (0: no limit)
         self._loaded: dict[tuple[str, tuple[Kind, ...]], tuple[Function, int]] = {}
@@ -268,12 +269,10 @@ class _Kernels:
         loaded = self._loaded.get((name, kinds))
         if loaded is None:
             capability = self._device.gpu.capability
-            job = Job(
-                self._module, "" if self._write is None else self._text, name, kinds, capability
-            )
+            job = Job(self._module, self._text if self._generated else "", name, kinds, capability)
             binary = load_or_compile(
                 self._text, name, kinds, capability, lambda: getattr(self._functions(), name),
-                lambda: needed(job, self._write),
+                lambda: needed(job),
             )  # fmt: skip
             threads = binary.threads or _most_threads(binary.registers)
             loaded = load_function(binary.code, name), threads
@@ -432,6 +431,7 @@ class CudaDevice:
                 name,
                 path.read_text("utf-8"),
                 lambda: importlib.import_module(kernel_module("cuda", name)),
+                generated=False,
             )
         return self._modules[name]
 
@@ -444,8 +444,9 @@ class CudaDevice:
         if kernels is None:
             text = write()
             full = module_with(name, text)
-            kernels = _Kernels(self, full, text, lambda: import_text(full, text), write)
+            kernels = _Kernels(self, full, text, lambda: import_text(full, text), generated=True)
             self._programs[key] = kernels
+            foresee(write, self.gpu.capability)
         return kernels
 
     def blocks_for(self, items: int, block: int) -> int:

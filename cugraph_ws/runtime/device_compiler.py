@@ -33,7 +33,7 @@ from cugraph_ws.runtime.single_flight import single_flight
 
 __all__ = [
     "Binary", "Capability", "compile_if_free", "compile_kernel", "compile_to_ptx",
-    "entry_name", "load_or_compile",
+    "entry_name", "is_kept", "load_or_compile",
 ]  # fmt: skip
 
 Capability = tuple[int, int]
@@ -148,6 +148,18 @@ def compile_if_free(
         with single_flight(path, patience=0) as is_locked:
             if is_locked and _stored(entry, path) is None:
                 _write(path, _compile(function(), kinds, capability))
+
+
+def is_kept(text: str, name: str, kinds: tuple[Kind, ...], capability: Capability) -> bool:
+    """Return whether a kernel's machine code is in the disk cache, or came with the library.
+
+    Parameters
+    ----------
+    text, name, kinds, capability
+        As in `load_or_compile`.
+    """
+    entry = entry_name(text, name, kinds, capability)
+    return _stored(entry, _path(entry)) is not None
 
 
 def entry_name(text: str, name: str, kinds: tuple[Kind, ...], capability: Capability) -> str:

@@ -285,8 +285,7 @@ def test_programs_read_parameters_aggregates_and_the_superstep():
 
 
 def test_a_function_that_the_gpus_compiler_lacks_is_named(monkeypatch):
-    from numba import cuda
-
+    from cugraph_ws.runtime import cuda_target
     from cugraph_ws.runtime.device_compiler import compile_kernel
 
     def lacks(*_, **__):
@@ -295,7 +294,7 @@ def test_a_function_that_the_gpus_compiler_lacks_is_named(monkeypatch):
     def superstep():
         return None
 
-    monkeypatch.setattr(cuda, "compile", lacks)
+    monkeypatch.setattr(cuda_target, "_compiled", lacks)
     superstep.__module__ = "cugraph_ws_cuda_Mine"
     with pytest.raises(ws.ProgramError, match=r"Mine: its kernel `superstep` cannot .*'log1p'"):
         compile_kernel(superstep, (), (9, 0))

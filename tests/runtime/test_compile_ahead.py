@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import textwrap
+import types
 
 import pytest
 from clusters import eventually
@@ -95,10 +96,10 @@ class Queues:
 def queued(monkeypatch):
     """Returns what a call that lacks a kernel queues."""
 
-    def run(job, processes=15, write=None):
+    def run(job, processes=15):
         pool = Queues(processes)
         monkeypatch.setattr(compile_ahead, "_started", lambda: pool)
-        compile_ahead.needed(job, write)
+        compile_ahead.needed(job)
         assert pool.taken == pool.done == [job]
         return pool
 
@@ -121,25 +122,22 @@ def test_all_texts_of_a_program_are_queued(queued, name):
     assert pool.later == []
 
 
-def test_kernels_of_a_users_program_are_those_of_a_model(queued, monkeypatch):
-    """With what wrote its text they are asked for."""
-    job = JOBS[0]._replace(module=compile_ahead.module_with("Mine", "text"), text="text")
-    asked = []
-
-    class Listed:
-        @staticmethod
-        def alike(*given):
-            asked.append(given)
-            return [job, job._replace(name="traverse")]
-
-        @staticmethod
-        def jobs_of(*_):
-            return []
-
-    monkeypatch.setattr(compile_ahead, "provider", lambda _: Listed)
-    assert queued(job).first == []
-    assert queued(job, write="what wrote it").first == [job, job._replace(name="traverse")]
-    assert asked == [("what wrote it", job.capability)]
+@pytest.mark.parametrize(
+    ("built_in", "kept", "expected"), [(False, False, 2), (False, True, 0), (True, False, 0)]
+)
+def test_kernels_of_a_users_program_are_foreseen(built_in, kept, expected, monkeypatch):
+    """Unless the program is the library's, or the first kernel is in the cache."""
+    jobs = [JOBS[0]._replace(text="text", name=name) for name in ("traverse", "initialise")]
+    text = types.SimpleNamespace(program=types.SimpleNamespace(built_in=built_in))
+    listed = types.SimpleNamespace(alike=lambda *given: jobs if given == (text, (9, 0)) else [])
+    pool = Queues(1)
+    monkeypatch.setattr(compile_ahead, "provider", lambda _: listed)
+    monkeypatch.setattr(compile_ahead, "is_kept", lambda *given: kept and given == jobs[0][1:])
+    monkeypatch.setattr(compile_ahead, "_started", lambda: pool)
+    compile_ahead.foresee(text, (9, 0))
+    assert pool.first == jobs[:expected]
+    compile_ahead.foresee(lambda: "a text", (9, 0))
+    assert pool.first == jobs[:expected]
 
 
 def test_layouts_of_very_large_graphs_are_left_to_calls(queued):
@@ -224,18 +222,36 @@ def test_what_a_call_waits_for_is_done_first(tmp_path):
     try:
         with made._ready:  # nothing begins yet
             made.add(JOBS[:3])
-            made._busy = 1
+            made._busy = 2  # also the core of the call that waits
         made.do(JOBS[3])
         assert log.read_text().split() == [JOBS[3].name]
         made.do(JOBS[3])
         with made._ready:
-            made._busy = 0
+            made._busy -= 2
             made._ready.notify_all()
         made.do(JOBS[2])  # it is queued, or being done, or done
         made.wait()
     finally:
         made.close()
     assert sorted(log.read_text().split()) == [job.name for job in JOBS]
+
+
+def test_the_core_of_a_call_that_waits_is_used(tmp_path):
+    log = tmp_path / "log"
+    log.touch()
+    made = Pool(1, echo(log, "import time; time.sleep(0.2)"))
+    try:
+        with made._ready:
+            made.add(JOBS[:3])
+            made._busy = 1
+        made.do(JOBS[3])
+        assert len(made._sent) > 1, "given to the process meanwhile"
+        with made._ready:
+            made._busy -= 1
+            made._ready.notify_all()
+        made.wait()
+    finally:
+        made.close()
 
 
 @pytest.mark.parametrize(
@@ -480,17 +496,11 @@ def test_more_is_queued_for_more_processes(processes, queued, monkeypatch):
     assert "".join(job.name for job in made.later) == queued
 
 
-@pytest.mark.parametrize(
-    ("processes", "begun"), [(compile_ahead.ENOUGH - 1, 0), (compile_ahead.ENOUGH, 1)]
-)
-def test_a_process_starts_where_a_users_program_is_expected(processes, begun, monkeypatch):
-    """Once there is a GPU as well, if there are cores for it."""
+def test_a_process_starts_where_a_users_program_is_expected(monkeypatch):
+    """Once there is a GPU as well."""
     began = []
 
     class Noted:
-        def __init__(self):
-            self.processes = processes
-
         def begin(self):
             began.append(None)
 
@@ -500,7 +510,9 @@ def test_a_process_starts_where_a_users_program_is_expected(processes, begun, mo
     compile_ahead.expect("program")
     assert began == []
     compile_ahead.expect("GPU")
-    assert len(began) == begun
+    assert began == [None]
+    monkeypatch.setattr(compile_ahead, "_started", lambda: None)
+    compile_ahead.expect("GPU")
 
 
 def test_programs_of_the_library_are_not_expected(monkeypatch):

@@ -37,6 +37,16 @@ from cugraph_ws.kernels.cuda.primitives import inline, jit, thread
 
 Pair = namedtuple("Pair", ("first", "second"))
 FACTOR = 3
+Parts = namedtuple("Parts", ("one", "two"))
+
+@inline
+def split(options):
+    return options[0], options[1]
+
+@inline
+def join(parts):
+    whole = Parts(*parts)
+    return whole.one
 
 @inline
 def load(array, place):
@@ -55,7 +65,7 @@ near = weigh
 @jit
 def combine(array, place, options):
     pair = load(array, place)
-    return weigh(pair.first) + near(pair.second) + options[0]
+    return weigh(pair.first) + near(pair.second) + join(split(options))
 
 def kernel(array, options, count):
     if thread() < count:
@@ -121,6 +131,11 @@ EDITS = {
     "the order of fields": ('"first", "second"', '"second", "first"', ["load", "combine"]),
     "what a name stands for": ("near = weigh", "near = halve", ["halve", "combine"]),
     "how a function is inlined": ("@inline\ndef weigh", "@jit\ndef weigh", ["weigh", "combine"]),
+    "how many parts are passed on": (
+        'Parts = namedtuple("Parts", ("one", "two"))\n\n@inline\ndef split(options):\n    return options[0], options[1]',
+        'Parts = namedtuple("Parts", ("one", "two", "three"))\n\n@inline\ndef split(options):\n    return options[0], options[1], 2',
+        ["split", "join", "combine"],
+    ),
     "the kernel": ("thread() < count", "thread() <= count", []),
 }
 
