@@ -67,6 +67,8 @@ RARE = ("finish_shards", "gather_shards")  # launched on very large graphs only
 IDLE = (
     300.0  # seconds without work after which the processes end: programs are edited and run again
 )
+GPU_LIBRARIES = ("cudf", "cupy")
+DRIVERS = ("/dev/nvidiactl", "/dev/dxg")  # of NVIDIA on Linux, and under Windows
 PATIENCE = 120.0  # seconds after which a call no longer waits for a fork
 # Kernels that take longest to compile, longest first
 SLOW = (
@@ -404,11 +406,16 @@ _signs: set[str] = set()
 def expect(sign: Literal["GPU", "program"]) -> None:
     """Note that a GPU is used, or that a program was declared outside the library.
 
-    When both are so, the process that compiles starts, before a kernel is missing.
+    When both are so, the process that compiles starts, before a kernel is missing.  Where there is a driver, who has
+    imported cuDF or CuPy before the declaration will use a GPU.
     """
     _signs.add(sign)
-    if len(_signs) == 2 and (pool := _started()) is not None:
-        pool.begin()
+    if any(map(os.path.exists, DRIVERS)) and not sys.modules.keys().isdisjoint(GPU_LIBRARIES):
+        _signs.add("GPU")
+    if _signs == {"GPU", "program"}:
+        pool = _started()
+        if pool is not None:
+            pool.begin()
 
 
 def _child(most: int) -> str:

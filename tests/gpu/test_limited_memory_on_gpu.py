@@ -59,7 +59,7 @@ for name, call in calls.items():
 peak = counted.allocation_counts.peak_bytes
 assert 0 < peak <= LIMIT, peak
 
-refused = ws.Graph(frame, placement="device")
+refused = ws.Graph(frame, placement="memory")
 with pytest.raises(ws.GraphMemoryError, match="of GPU memory"):
     ws.pagerank(refused, engine="cuda")
 assert len(calls["bfs"](graph, "cuda")) == vertices, "a refusal leaves nothing behind"

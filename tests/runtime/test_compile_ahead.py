@@ -496,8 +496,8 @@ def test_more_is_queued_for_more_processes(processes, queued, monkeypatch):
     assert "".join(job.name for job in made.later) == queued
 
 
-def test_a_process_starts_where_a_users_program_is_expected(monkeypatch):
-    """Once there is a GPU as well."""
+def test_a_process_starts_where_a_users_program_is_expected(monkeypatch, tmp_path):
+    """Once there is a GPU as well, or a library for GPUs."""
     began = []
 
     class Noted:
@@ -506,17 +506,31 @@ def test_a_process_starts_where_a_users_program_is_expected(monkeypatch):
 
     monkeypatch.setattr(compile_ahead, "_signs", set())
     monkeypatch.setattr(compile_ahead, "_started", Noted)
+    monkeypatch.setattr(compile_ahead, "GPU_LIBRARIES", ("a library of GPUs",))
+    monkeypatch.setattr(compile_ahead, "DRIVERS", (str(tmp_path / "driver"), str(tmp_path)))
     compile_ahead.expect("program")
     compile_ahead.expect("program")
     assert began == []
     compile_ahead.expect("GPU")
     assert began == [None]
+    monkeypatch.setitem(sys.modules, "a library of GPUs", types.ModuleType("mine"))
+    monkeypatch.setattr(compile_ahead, "_signs", set())
+    compile_ahead.expect("GPU")
+    assert began == [None], "no program of a user's"
+    monkeypatch.setattr(compile_ahead, "_signs", set())
+    compile_ahead.expect("program")
+    assert began == [None, None]
+    monkeypatch.setattr(compile_ahead, "_signs", set())
+    monkeypatch.setattr(compile_ahead, "DRIVERS", (str(tmp_path / "driver"),))
+    compile_ahead.expect("program")
+    assert began == [None, None], "no driver"
     monkeypatch.setattr(compile_ahead, "_started", lambda: None)
     compile_ahead.expect("GPU")
 
 
 def test_programs_of_the_library_are_not_expected(monkeypatch):
     monkeypatch.setattr(compile_ahead, "_signs", set())
+    monkeypatch.setattr(compile_ahead, "_started", lambda: None)
     text = """
     import cugraph_ws as ws
     @ws.vertex_program
