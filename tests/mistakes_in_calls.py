@@ -266,7 +266,7 @@ CALLS: dict[str, tuple[Any, str]] = {
     ),
     "placement": (
         lambda: ws.Graph(EDGES, placement="gpu"),
-        "placement='gpu': choose one of 'memory', 'auto', 'host', 'disk'",
+        "placement='gpu': choose one of 'memory', 'auto', 'device', 'host', 'disk'",
     ),
     "memory_limit": (
         lambda: ws.Graph(EDGES, memory_limit="lots"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import narwhals as nw
@@ -11,7 +11,7 @@ import pyarrow as pa
 from cugraph_ws.errors import GraphWarning, InputError
 from cugraph_ws.runtime.warn import warn_caller
 
-__all__ = ["computed", "is_stream", "table_of_stream"]
+__all__ = ["computed", "is_stream", "partitions_of", "table_of_stream"]
 
 
 def is_stream(data: Any) -> bool:
@@ -25,6 +25,36 @@ def is_stream(data: Any) -> bool:
         and not hasattr(data, "dtype")  # a Series
         and not isinstance(data, pa.ChunkedArray)
     )
+
+
+def partitions_of(frame: Any) -> pa.RecordBatchReader:
+    """Return the rows of a Dask frame as a stream; a partition is computed when it is read.
+
+    Parameters
+    ----------
+    frame : Dask DataFrame
+        Of pandas or cuDF.
+
+    Raises
+    ------
+    ArrowInvalid
+        While it is read, if a partition's columns have other types than those of the first.
+    """
+
+    def table(number: int) -> pa.Table:
+        computed = frame.get_partition(number).compute()
+        if hasattr(computed, "to_arrow"):  # cuDF's
+            return computed.to_arrow(preserve_index=False)
+        return pa.Table.from_pandas(computed, preserve_index=False)
+
+    first = table(0)
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        yield from first.to_batches()
+        for number in range(1, frame.npartitions):
+            yield from table(number).cast(first.schema).to_batches()
+
+    return pa.RecordBatchReader.from_batches(first.schema, batches())
 
 
 def table_of_stream(data: Any) -> Any:

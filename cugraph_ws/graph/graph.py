@@ -33,6 +33,7 @@ from cugraph_ws.arguments import (
 from cugraph_ws.errors import CugraphWsError, InputError
 from cugraph_ws.frames.arrays import edges_of_arrays, edges_of_matrix
 from cugraph_ws.frames.base import is_dask_frame, table_if_stream
+from cugraph_ws.frames.lazy import partitions_of
 from cugraph_ws.frames.types import FrameT
 from cugraph_ws.graph import exports
 from cugraph_ws.graph.adjacency import Adjacency
@@ -52,7 +53,7 @@ from cugraph_ws.graph.edges import (
 )
 from cugraph_ws.graph.methods import GraphMethods
 from cugraph_ws.graph.owners import CUTS, Owners
-from cugraph_ws.graph.placement import Placement, PlacementName
+from cugraph_ws.graph.placement import WHOLE, Placement, PlacementName
 from cugraph_ws.graph.report import warn_of_pairs
 from cugraph_ws.graph.reversed import reversed_arcs
 from cugraph_ws.graph.vertices import Vertices
@@ -93,6 +94,11 @@ PEERS_ARGUMENTS = {
     "renumber": "; ids are always numbered; leave it out",
     "store_transposed": "; both orders are made when they are needed; leave it out",
 }
+
+
+def _argument(column: str, weight: str | None) -> str:
+    """Return the argument that names an edge column."""
+    return "weight" if column == weight else "attributes"
 
 
 def _refuse_of_clusters(**chosen: Any) -> None:
@@ -169,14 +175,15 @@ class Graph(GraphView[FrameT], GraphMethods[FrameT]):
         neighbourhood, so that fewer messages are sent, as in road networks; ranges if that would not
         halve them.  Otherwise the name of a column of `vertices`: vertices with the same value
         go together, as many values to a part as make the work even.  Results are the same.
-    placement : {"memory", "auto", "host", "disk"}
-        Where arcs and edge columns are.  "memory": in the memory of the processor that computes.  "host": in the
+    placement : {"memory", "auto", "device", "host", "disk"}
+        Where arcs and edge columns are.  "memory": in the memory of the processor that computes.  "device": in the
+        GPU's memory, also those of a frame of pandas, from the build on; then `engine="auto"` computes there.  "host": in the
         host's memory, from which a GPU reads them in place; its own memory holds vertices alone.  "disk": in
         files that are mapped into the host's memory, and may be larger than
         it; vertices stay in memory, and a GPU reads a copy of the arcs in the host's memory if they do not fit in its
         own.  Then `edges` may also be the path of a Parquet file or of a folder of
         them, and neither its rows nor those of a stream need fit in memory; results of these are Arrow
-        tables.  "auto": in memory; if the graph would not fit there, on the host, else on disk.  Results are
+        tables.  With any of these a Dask frame is such a stream, of its partitions, and its graph is of this machine.  "auto": in memory; if the graph would not fit there, on the host, else on disk.  Results are
         the same.
     memory_limit : int or str, optional
         Bytes of memory that the build, and later a run with the graph, may take, on the host and on the GPU
@@ -191,6 +198,8 @@ class Graph(GraphView[FrameT], GraphMethods[FrameT]):
         If the frame is invalid; the message names the column, the row and the remedy.
     GraphMemoryError
         If the graph would not fit in memory; raised before it is built.
+    EngineError
+        If `placement` is "device" and there is no GPU.
     FileError
         With `placement`: if a file cannot be read, or the folder has too little space.
 
@@ -208,11 +217,12 @@ class Graph(GraphView[FrameT], GraphMethods[FrameT]):
 
     def __new__(cls, edges: FrameT | None = None, *arguments: Any, **options: Any) -> Self:
         """Build a graph from a Dask frame on its cluster, from any other frame here."""
-        if is_dask_frame(edges):
+        if is_dask_frame(edges) and options.get("placement", "memory") == "memory":
             for name in ("placement", "memory_limit", "folder"):
                 if name in options:
                     raise InputError(
-                        f"{name}= is for graphs of one machine, not for Dask frames; leave it out"
+                        f"{name}= is for graphs of one machine, and a Dask frame's graph is on its cluster; leave it "
+                        "out, or give placement='auto' for a graph of this machine"
                     )
         else:
             for name in options.keys() - SIGNATURE.parameters.keys():
@@ -262,18 +272,17 @@ class Graph(GraphView[FrameT], GraphMethods[FrameT]):
         check_columns(source, destination, weight, directed, attributes)
         check_flag("consume", consume)
         begun = time.perf_counter()
-        is_usual = placement == "memory" and memory_limit is None and folder is None
-        placed = None if is_usual else Placement(placement, memory_limit, folder)
-        rows = None if placed is None else placed.rows(edges)
-        given: Any = table_if_stream(edges) if rows is None else rows.no_rows
+        placed = Placement.of(placement, memory_limit, folder)
+        given: Any = partitions_of(edges) if is_dask_frame(edges) else edges
+        rows = None if placed is None else placed.rows(given)
+        given = table_if_stream(given) if rows is None else rows.no_rows
         vertices = table_if_stream(vertices)
         weight = weight_column(given, weight, source, destination)
         names, carried = named_columns(source, destination, weight, attributes)
         check_duplicates(duplicates, carried)
         if placed is not None and rows is not None:
             ids = [(name, end) for end, of in zip(ENDS, names, strict=True) for name in of]
-            columns = [(name, "weight" if name == weight else "attributes") for name in carried]
-            given = placed.table(rows, ids, columns)
+            given = placed.table(rows, ids, [(name, _argument(name, weight)) for name in carried])
         del edges, rows
         read_in = partial(
             in_default_stream(read_edges),
@@ -298,9 +307,8 @@ class Graph(GraphView[FrameT], GraphMethods[FrameT]):
         self.ghosts = [(size, size)]
         if cut not in CUTS:
             read.vertices.groups_of(cut, "cut")  # refuses a column that gives no groups
-        self._edges = read.number_of_edges
+        self._edges, self._arcs = read.number_of_edges, read.arcs
         self._self_loops, self._duplicates = read.self_loops, read.duplicates
-        self._arcs = read.arcs
         self._copy: DeviceGraph | None = None
         self._shards: list[Any] = []  # of the last run over partitions
         # Results of stopped runs whose columns nobody has read: closing the graph computes them
@@ -310,6 +318,8 @@ class Graph(GraphView[FrameT], GraphMethods[FrameT]):
             self._merge(duplicates)
         if not directed and (pairs := self.own_both_ways):
             warn_of_pairs(pairs, self._edges)
+        if placement == "device":
+            self.on_device()
         LOG.info(
             "built a graph of %d vertices and %d edges in %.3f s",
             size, self._edges, time.perf_counter() - begun,
@@ -516,7 +526,7 @@ class Graph(GraphView[FrameT], GraphMethods[FrameT]):
             return arcs.graph
         with self._lock:
             if self._copy is None:
-                if self.placement == "memory":
+                if self.placement in WHOLE:
                     self._copy = provider("device graph").from_host(self)
                 else:
                     self._copy = provider("device graphs of host arcs").placed(self)
@@ -524,7 +534,7 @@ class Graph(GraphView[FrameT], GraphMethods[FrameT]):
 
     def arcs_apart(self, *, on_device: bool) -> bool:
         """Return whether arcs are not in the memory that runs take; see `GraphView.arcs_apart`."""
-        if on_device and self.placement != "memory" and not self.device_resident:
+        if on_device and self.placement not in WHOLE and not self.device_resident:
             return self.on_device().arcs_on_host
         return super().arcs_apart(on_device=on_device)
 

@@ -12,17 +12,19 @@ from typing import Any, Literal, TypeVar, get_args
 import pyarrow as pa
 
 from cugraph_ws.arguments import check_choice, check_count, shown
-from cugraph_ws.errors import GraphMemoryError, InputError
+from cugraph_ws.errors import EngineError, GraphMemoryError, InputError
 from cugraph_ws.frames.base import is_cudf_frame
 from cugraph_ws.frames.spooled import Rows, rows_of, spooled
+from cugraph_ws.runtime.device import has_device
 from cugraph_ws.runtime.mapped_files import FileFolder
 from cugraph_ws.runtime.memory import available_memory, format_bytes
 
-__all__ = ["Placement", "PlacementName", "bytes_of"]
+__all__ = ["WHOLE", "Placement", "PlacementName", "bytes_of"]
 
 LOG = logging.getLogger("cugraph_ws")
 
-PlacementName = Literal["memory", "auto", "host", "disk"]
+PlacementName = Literal["memory", "auto", "device", "host", "disk"]
+WHOLE = ("memory", "device")  # a GPU that computes has the whole graph in its memory
 Built = TypeVar("Built")
 UNITS = {
     f"{prefix}{infix}B": base**power
@@ -57,7 +59,7 @@ class Placement:
 
     Parameters
     ----------
-    name : {"memory", "auto", "host", "disk"}
+    name : {"memory", "auto", "device", "host", "disk"}
     memory_limit : int, str or None
     folder : path-like or None
         See `Graph`.
@@ -72,15 +74,26 @@ class Placement:
 
     def __init__(self, name: str, memory_limit: Any, folder: Any) -> None:
         check_choice("placement", name, get_args(PlacementName))
-        if name in ("memory", "host") and folder is not None:
+        has_files = name in ("auto", "disk")
+        if not has_files and folder is not None:
             raise InputError("folder= is for placement='disk' or 'auto'; leave it out")
+        if name == "device" and not has_device():
+            raise EngineError(
+                "placement='device' needs an NVIDIA GPU and its driver, and there is none here; leave it out"
+            )
         if not isinstance(folder, (str, os.PathLike, type(None))):
             raise InputError(f"folder={shown(folder)}: give the path of a folder")
         self._name = name
         self.limit = None if memory_limit is None else bytes_of("memory_limit", memory_limit)
         available = available_memory()
         self.room = available if self.limit is None else min(self.limit, available)
-        self._folder = None if name in ("memory", "host") else FileFolder(folder)
+        self._folder = FileFolder(folder) if has_files else None
+
+    @classmethod
+    def of(cls, name: str, memory_limit: Any, folder: Any) -> Placement | None:
+        """Return a placement, None if nothing of it was asked for."""
+        is_usual = name == "memory" and memory_limit is None and folder is None
+        return None if is_usual else cls(name, memory_limit, folder)
 
     def rows(self, edges: Any) -> Rows | None:
         """Return the rows of Parquet files or a stream, if they need not fit in memory; None for a frame."""
@@ -123,7 +136,7 @@ class Placement:
         places: list[str | FileFolder] = [] if self._folder is None else [self._folder]
         if self._name == "host" or (self._name == "auto" and is_cudf_frame(edges)):
             places.insert(0, "host")
-        if self._name in ("memory", "auto"):
+        if self._name in (*WHOLE, "auto"):
             places.insert(0, "frame")
         for place in places[:-1]:
             try:

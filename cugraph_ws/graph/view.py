@@ -299,8 +299,9 @@ class GraphView(Framed[FrameT]):
 
     @property
     def computes_on_device(self) -> bool:
-        """Whether `engine="auto"` computes on a GPU: for graphs of frames there, wherever their arcs are."""
-        return self.device_resident or (self.placement != "memory" and self._kind.backend == "cudf")
+        """Whether `engine="auto"` computes on a GPU: for graphs of frames there, wherever their arcs are, or placed there."""
+        is_of_device = self._kind.backend == "cudf" or self.placement == "device"
+        return self.device_resident or (self.placement != "memory" and is_of_device)
 
     @property
     def binds_on_device(self) -> bool:

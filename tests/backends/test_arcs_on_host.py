@@ -148,6 +148,27 @@ def test_a_limit_holds_on_the_gpu_too(small_pieces):
             limited.on_device()
 
 
+def test_frames_of_the_host_are_placed_on_the_gpu():
+    frame = frame_of()
+    with emulated() as gpu:
+        graph = ws.Graph(frame, placement="device")
+        assert not graph.device_resident
+        assert not graph.arcs_apart(on_device=True)
+        before = gpu.launches
+        found = ws.bfs(graph, 21)
+        assert gpu.launches > before, "engine='auto' computes there"
+        pd.testing.assert_frame_equal(found, ws.bfs(ws.Graph(frame), 21, engine="cpu"))
+        gpu.memory = 9_000  # arcs with weights have 13,200 bytes
+        with pytest.raises(GraphMemoryError, match="of GPU memory"):
+            ws.Graph(frame, placement="device")
+    with pytest.raises(
+        ws.EngineError, match=r"placement='device' needs an NVIDIA GPU .* leave it out"
+    ):
+        ws.Graph(frame, placement="device")
+    with emulated(), pytest.raises(ws.InputError, match="folder= is for placement='disk'"):
+        ws.Graph(frame, placement="device", folder=".")
+
+
 def test_frames_on_a_gpu_compute_there():
     with stand_in_cudf.installed(), emulated():
         frame = stand_in_cudf.DataFrame(frame_of())

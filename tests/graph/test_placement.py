@@ -269,13 +269,6 @@ def test_refusals(options, message):
         ws.Graph(pl.from_pandas(frame_of()), **options)
 
 
-def test_dask_frames_are_refused():
-    frame = dask.dataframe.from_pandas(frame_of(), npartitions=2)
-    for options in ({"placement": "disk"}, {"memory_limit": "2GB"}, {"folder": "."}):
-        with pytest.raises(InputError, match=r"not for Dask frames; leave it out"):
-            ws.Graph(frame, **options)
-
-
 def test_rows_that_cannot_be_used(tmp_path):
     frame = frame_of()
     for column, message in (
@@ -427,3 +420,34 @@ def test_batches_keep_to_the_limit():
     graph = ws.Graph(frame, placement="disk", memory_limit="2MB")
     sizes = [sizes_of(each).columns(64, 90) for each in (graph, ws.Graph(frame))]
     assert 1 < sizes[0] < sizes[1] == 64
+
+
+@pytest.mark.parametrize("placement", ["disk", "auto", "host"])
+def test_a_dask_frame_is_a_stream_of_its_partitions(placement):
+    """Its graph is of this machine; of text ids too."""
+    frame = frame_of()
+    for made in (frame, frame.astype({"source": str, "destination": str})):
+        graph = ws.Graph(dask.dataframe.from_pandas(made, npartitions=5), placement=placement)
+        assert graph.csc.mapped == (placement == "disk")
+        expected = ws.pagerank(ws.Graph(made))
+        assert ws.pagerank(graph).to_pandas()["vertex"].tolist() == expected["vertex"].tolist()
+        np.testing.assert_allclose(ws.pagerank(graph)["pagerank"], expected["pagerank"], rtol=1e-12)
+
+
+def test_partitions_of_other_types_are_named():
+    parts = [pd.DataFrame({"source": [0, 1], "destination": ends}) for ends in ([1, 2], ["a", "b"])]
+    frame = dask.dataframe.from_map(lambda part: part, parts, meta=parts[0])
+    with pytest.raises(ws.InputError, match="the rows cannot be read to their end"):
+        ws.Graph(frame, placement="disk")
+
+
+@pytest.mark.parametrize(
+    "options", [{"placement": "memory"}, {"memory_limit": "1GB"}, {"folder": "."}], ids=str
+)
+def test_a_limit_for_a_cluster_names_the_remedy(options):
+    frame = dask.dataframe.from_pandas(frame_of(), npartitions=2)
+    (name,) = options
+    with pytest.raises(
+        ws.InputError, match=rf"{name}= is for graphs of one machine.*placement='auto'"
+    ):
+        ws.Graph(frame, **options)

@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import textwrap
+import threading
 import types
 
 import pytest
@@ -237,21 +238,23 @@ def test_what_a_call_waits_for_is_done_first(tmp_path):
 
 
 def test_the_core_of_a_call_that_waits_is_used(tmp_path):
-    log = tmp_path / "log"
+    """By its own job, so that another one may be done besides."""
+    log, go = tmp_path / "log", tmp_path / "go"
     log.touch()
-    made = Pool(1, echo(log, "import time; time.sleep(0.2)"))
+    wait = f"import os, time\n    while not os.path.exists({str(go)!r}): time.sleep(0.01)"
+    made = Pool(1, echo(log, wait))
     try:
         with made._ready:
             made.add(JOBS[:3])
-            made._busy = 1
-        made.do(JOBS[3])
-        assert len(made._sent) > 1, "given to the process meanwhile"
-        with made._ready:
-            made._busy -= 1
-            made._ready.notify_all()
+            call = threading.Thread(target=made.do, args=(JOBS[3],))
+            call.start()
+        eventually(lambda: len(made._sent) == 2)
+        go.touch()
+        call.join()
         made.wait()
     finally:
         made.close()
+    assert sorted(log.read_text().split()) == [job.name for job in JOBS]
 
 
 @pytest.mark.parametrize(
