@@ -462,7 +462,9 @@ def foresee(write: Any, capability: Capability) -> None:
     """
     if getattr(getattr(write, "program", None), "built_in", True):
         return
-    jobs: list[Job] = provider("listed programs").alike(write, capability)
+    jobs: list[Job] = []
+    with contextlib.suppress(Exception):  # only speed depends on it
+        jobs = provider("listed programs").alike(write, capability)
     if jobs and not is_kept(jobs[0].text, jobs[0].name, jobs[0].kinds, capability):
         pool = _started()
         if pool is not None:

@@ -27,6 +27,7 @@ __all__ = ["function_of", "main", "source_of"]
 
 INPUT, READ = 0, 1 << 16
 URGENT = 4  # further jobs at a time: calls wait for them
+TEXTS = 8  # modules of programs' texts that stay imported, 3 MB each
 CAPABILITY = (7, 5)  # for which the compiler is used first; any does
 
 
@@ -69,6 +70,17 @@ def _use_first() -> None:
     gc.freeze()
 
 
+def _import(job: Job, texts: list[str]) -> None:
+    """Import a job's kernel before the fork, since other kernels of its module follow; of texts keep the last few."""
+    with contextlib.suppress(Exception):  # as of `_compile`
+        function_of(job)()
+    if job.text:
+        texts[:] = [*(name for name in texts if name != job.module), job.module]
+        for name in texts[:-TEXTS]:
+            sys.modules.pop(name, None)
+        del texts[:-TEXTS]
+
+
 class _Server:
     """Reads jobs and forks a process for each, `most` at a time."""
 
@@ -80,6 +92,7 @@ class _Server:
         self._came = 0  # jobs
         # A pipe that ends with the process; the process, and the number of its job
         self._running: dict[int, tuple[int, int]] = {}
+        self._texts: list[str] = []  # modules of programs' texts that are imported
 
     def serve(self) -> None:
         """Do the jobs until there are no more."""
@@ -104,8 +117,7 @@ class _Server:
                 self._begin(*self._waiting.popleft())
 
     def _begin(self, number: int, job: Job) -> None:
-        with contextlib.suppress(Exception):  # as of `_compile`
-            function_of(job)()  # other kernels of the same text follow
+        _import(job, self._texts)
         ours, theirs = os.pipe()
         process = os.fork()
         if not process:

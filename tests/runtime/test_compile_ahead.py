@@ -531,6 +531,32 @@ def test_a_process_starts_where_a_users_program_is_expected(monkeypatch, tmp_pat
     compile_ahead.expect("GPU")
 
 
+def test_the_process_keeps_the_last_texts():
+    pytest.importorskip("numba.cuda.extending", reason="Numba-CUDA is not installed")
+    texts: list[str] = []
+    jobs = [
+        Job(f"text_of_the_process_{number}", f"def f():\n    return {number}\n", "f", (), (9, 0))
+        for number in range(compile_worker.TEXTS + 2)
+    ]
+    try:
+        for job in [*jobs, jobs[3], Job("no_such_module", "", "f", (), (9, 0)), jobs[0]]:
+            compile_worker._import(job, texts)
+        assert texts == [job.module for job in [*jobs[4:], jobs[3], jobs[0]]]
+        assert [job.module in sys.modules for job in jobs] == [job.module in texts for job in jobs]
+    finally:
+        for job in jobs:
+            sys.modules.pop(job.module, None)
+
+
+def test_an_error_of_what_foresees_fails_no_run(monkeypatch):
+    def fail(*_):
+        raise ValueError("a defect")
+
+    text = types.SimpleNamespace(program=types.SimpleNamespace(built_in=False))
+    monkeypatch.setattr(compile_ahead, "provider", lambda _: types.SimpleNamespace(alike=fail))
+    compile_ahead.foresee(text, (9, 0))
+
+
 def test_programs_of_the_library_are_not_expected(monkeypatch):
     monkeypatch.setattr(compile_ahead, "_signs", set())
     monkeypatch.setattr(compile_ahead, "_started", lambda: None)
