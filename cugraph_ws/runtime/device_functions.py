@@ -21,10 +21,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from cugraph_ws.runtime.atomic_files import is_private, private_folder
-from cugraph_ws.runtime.machine_code import code_folder, read_entry, shipped_entry, write_entry
+from cugraph_ws.runtime.machine_code import code_folder, file_stem, read_entry, write_entry
 
 __all__ = [
-    "SUFFIX", "Callee", "FunctionCode", "ResolvedCode", "Written", "as_places", "compilers", "entry_key", "keep", "kept",
+    "Callee", "FunctionCode", "ResolvedCode", "Written", "as_places", "compilers", "entry_key", "keep", "kept",
     "link_order", "resolved", "version",
 ]  # fmt: skip
 
@@ -173,10 +173,8 @@ def kept(key: str) -> list[FunctionCode]:
         Of the function; see `entry_key`.
     """
     path = _path(key)
-    written = None if path is None or not is_private(path.parent) else read_entry(path)
-    return [
-        code for content in (written, shipped_entry(key)) if content for code in _codes(content)
-    ]
+    content = None if path is None or not is_private(path.parent) else read_entry(path)
+    return [] if content is None else list(_codes(content))
 
 
 def keep(key: str, code: FunctionCode) -> None:
@@ -206,7 +204,7 @@ def entry_key(name: str, facts: Sequence[Any]) -> str:
         Numba-CUDA's code is the same for all that the library supports.
     """
     key = repr((*facts, sys.version_info[:2], compilers()))
-    return f"{name}-{hashlib.sha256(key.encode()).hexdigest()[:40]}{SUFFIX}"
+    return f"{file_stem(name)}-{hashlib.sha256(key.encode()).hexdigest()[:40]}{SUFFIX}"
 
 
 @lru_cache

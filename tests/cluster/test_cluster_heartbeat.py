@@ -385,7 +385,7 @@ def test_a_second_connection_for_the_same_end_is_not_kept() -> None:
 
 
 def test_a_rank_that_never_comes_is_named(monkeypatch: Any) -> None:
-    monkeypatch.setattr(heartbeat, "PATIENCE", 0.2)
+    monkeypatch.setattr(heartbeat, "PATIENCE", 1.5)
     monkeypatch.setattr(heartbeat, "LOOK", 0.05)
 
     def on_rank(comm: Any) -> None:

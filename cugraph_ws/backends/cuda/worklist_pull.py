@@ -105,12 +105,12 @@ class CudaWorklistExecutor(CudaExecutor):
     def _take_stock(self) -> None:
         """Prepare the first superstep from the present states and flags."""
         super()._take_stock()
-        self._began = False
+        self._began = self._turned = False
         self._list()
 
     def _prepare(self) -> None:
         """Leave it to the first superstep that gathers from all: its kernel is not compiled before."""
-        self._turned = True
+        self._launches = []
 
     def _list(self) -> None:
         """List the flagged vertices, and count their out-arcs."""
@@ -146,7 +146,8 @@ class CudaWorklistExecutor(CudaExecutor):
         if not self._pulled:
             self._launch(choice.number, choice.supersteps, choice.arcs)
             return
-        if self._turned:  # the arguments are not marshalled, or the flag arrays were swapped since
+        # The arguments are not marshalled, or the flag arrays were swapped since
+        if self._turned or not self._launches:
             super()._prepare()
             self._turned = False
         self._control[:] = 0
