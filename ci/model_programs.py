@@ -54,84 +54,53 @@ class SentSums:
         return gathered * p.factor, gathered > 3
 
 
-@ws.vertex_program
-class Least:
-    """A search whose one state only falls."""
+def least(*, tree: bool) -> ws.VertexProgram:
+    """Return a search whose one state only falls, and perhaps the tree of its paths."""
 
-    far: ws.float32
-    weight: ws.edge(ws.int32)
-    start: ws.vertex_parameter
-    combine = min
+    @ws.vertex_program
+    class Least:
+        far: ws.float32
+        weight: ws.edge(ws.int32)
+        start: ws.vertex_parameter
+        if tree:
+            before: ws.predecessor
+        combine = min
 
-    def init(vertex, p):
-        return 0.0 if vertex == p.start else math.inf
+        def init(vertex, p):
+            return 0.0 if vertex == p.start else math.inf
 
-    def compute(src, edge):
-        return src.far + edge.weight
+        def compute(src, edge):
+            return src.far + edge.weight
 
-    def apply(old, gathered):
-        return min(old.far, gathered)
+        def apply(old, gathered):
+            return min(old.far, gathered)
 
-
-@ws.vertex_program
-class LeastWithTree:
-    """The same, and the tree of its paths."""
-
-    far: ws.float32
-    weight: ws.edge(ws.int32)
-    start: ws.vertex_parameter
-    before: ws.predecessor
-    combine = min
-
-    def init(vertex, p):
-        return 0.0 if vertex == p.start else math.inf
-
-    def compute(src, edge):
-        return src.far + edge.weight
-
-    def apply(old, gathered):
-        return min(old.far, gathered)
+    return Least
 
 
-@ws.vertex_program
-class LeastOfSome:
-    """A search whose one state only falls, and whose messages depend on the vertices."""
+def least_of_some(*, tree: bool) -> ws.VertexProgram:
+    """Return such a search, whose messages depend on the vertices."""
 
-    far: ws.float32
-    weight: ws.edge(ws.int32)
-    open: ws.vertex_value(ws.boolean, default=True)
-    start: ws.vertex_parameter
-    combine = min
+    @ws.vertex_program
+    class LeastOfSome:
+        far: ws.float32
+        weight: ws.edge(ws.int32)
+        open: ws.vertex_value(ws.boolean, default=True)
+        start: ws.vertex_parameter
+        if tree:
+            before: ws.predecessor
+        combine = min
 
-    def init(vertex, p):
-        return 0.0 if vertex == p.start else math.inf
+        def init(vertex, p):
+            return 0.0 if vertex == p.start else math.inf
 
-    def compute(src, edge):
-        return src.far + edge.weight + (1 if src.open else 2)
+        def compute(src, edge):
+            return src.far + edge.weight + (1 if src.open else 2)
 
-    def apply(old, gathered):
-        return min(old.far, gathered)
+        def apply(old, gathered):
+            return min(old.far, gathered)
 
-
-@ws.vertex_program
-class LeastOfSomeWithTree:
-    """The same, and the tree of its paths."""
-
-    far: ws.float32
-    weight: ws.edge(ws.int32)
-    open: ws.vertex_value(ws.boolean, default=True)
-    start: ws.vertex_parameter
-    before: ws.predecessor
-    combine = min
-
-    def init(vertex, p):
-        return 0.0 if vertex == p.start else math.inf
-
-    def compute(src, edge):
-        return src.far + edge.weight + (1 if src.open else 2)
-
-    def apply(old, gathered):
-        return min(old.far, gathered)
+    return LeastOfSome
 
 
 @ws.vertex_program
@@ -160,4 +129,6 @@ class Waves:
 
 
 # Those without constants first: others are taken only for programs that have them
-MODELS = (Sums, SentSums, Least, LeastWithTree, LeastOfSome, LeastOfSomeWithTree, Waves)
+MODELS = (
+    Sums, SentSums, least(tree=False), least(tree=True), least_of_some(tree=False), least_of_some(tree=True), Waves,
+)  # fmt: skip

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from programs import Labels
@@ -310,3 +312,16 @@ class Widths:
 
     def priority(state):
         return -state.width
+
+
+def source_of(*names: str) -> str:
+    """Return the text of a module with some of the programs, as users would write it."""
+    text = Path(__file__).read_text("utf-8")
+    lines = text.splitlines()
+    classes = [
+        "\n".join(lines[node.lineno - 2 : node.end_lineno])
+        for node in ast.parse(text).body
+        if isinstance(node, ast.ClassDef) and node.name in names
+    ]
+    head = f"import math\n\nimport cugraph_ws as ws\n\nPAGERANK_TOL = {PAGERANK_TOL!r}"
+    return "\n\n\n".join([head, *classes]) + "\n"

@@ -461,7 +461,7 @@ def vertex_program(cls: type | None = None) -> VertexProgram:
     _check_parallel(program)
     given = {**declared, **({SEED: program.parameters[SEED]} if program.draws else {})}
     program.__doc__ = help_of(name, program.doc, given, state=program.state)
-    if not cls.__module__.startswith("cugraph_ws."):
+    if not program.built_in:
         expect("program")
     return program
 

@@ -64,9 +64,8 @@ NEXT = (
 )  # fmt: skip
 ENOUGH, MANY = 4, 8  # MANY: also for functions with weights, before a graph has any
 RARE = ("finish_shards", "gather_shards")  # launched on very large graphs only
-IDLE = (
-    300.0  # seconds without work after which the processes end: programs are edited and run again
-)
+# Seconds without work after which the processes end: programs are edited and run again
+IDLE = 300.0
 GPU_LIBRARIES = ("cudf", "cupy")
 DRIVERS = ("/dev/nvidiactl", "/dev/dxg")  # of NVIDIA on Linux, and under Windows
 PATIENCE = 120.0  # seconds after which a call no longer waits for a fork

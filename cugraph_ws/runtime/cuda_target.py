@@ -113,9 +113,9 @@ def _ptx(kernel: _Instance, capability: Capability) -> str:
     if library is None:
         compiled = _compiled(kernel.function, kernel.arguments, capability)
         library = kernel.kept(compiled, compiled._entry_name, numba_types.void)
-    whole = CUDACodeLibrary(CONTEXT.codegen(), kernel.function.__name__, nvvm_options=OPTIONS)
-    whole._llvm_strs = link_order(library.code)
-    return str(whole.get_asm_str(cc=capability))
+    modules = CUDACodeLibrary(CONTEXT.codegen(), kernel.function.__name__, nvvm_options=OPTIONS)
+    modules._llvm_strs = link_order(library.code)
+    return str(modules.get_asm_str(cc=capability))
 
 
 def _compiled(function: Any, arguments: Types, capability: Capability) -> Any:
@@ -220,10 +220,10 @@ class _Instance(NamedTuple):
         """
         parts = dict.fromkeys([library, *library.linking_libraries])
         modules = [str(part._module) for part in parts if not isinstance(part, _Library)]
-        whole = "".join(modules)
+        text = "".join(modules)
         called = sorted(  # as they are called: the types of some arguments are what others return
             (part for part in parts if isinstance(part, _Library)),
-            key=lambda part: whole.index(f'"{part.code.symbol}"'),
+            key=lambda part: text.index(f'"{part.code.symbol}"'),
         )
         symbols = [callee.code.symbol for callee in called]
         texts = as_places(modules, symbol, symbols, entry=self.options is ENTRY)
@@ -236,8 +236,8 @@ class _Instance(NamedTuple):
         return self._resolved(code, called, returns)
 
     def _resolved(self, code: FunctionCode, called: list[_Library], returns: Any) -> _Library:
-        whole = resolved(self.function.__name__, code, [callee.code for callee in called])
-        return _Library(self, returns, whole)
+        codes_called = [callee.code for callee in called]
+        return _Library(self, returns, resolved(self.function.__name__, code, codes_called))
 
     def _key(self) -> str | None:
         """Return the name of its entry, None if a change of what it names could not be seen."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib.util
 import math
 import sys
+from collections.abc import Iterator
 from typing import Any
 
 from cugraph_ws.runtime.driver import pool_of
@@ -28,12 +29,19 @@ def _resource() -> Any:
 
     Adaptors that only count or report another resource's allocations are skipped.
     """
-    if "rmm" not in sys.modules:
-        return None
-    resource = sys.modules["rmm"].mr.get_current_device_resource()
-    while hasattr(resource, "get_upstream") and not _has_own_pool(resource):
-        resource = resource.get_upstream()
+    resource = None
+    for resource in _resources():
+        if _has_own_pool(resource):
+            break
     return resource
+
+
+def _resources() -> Iterator[Any]:
+    """Yield RMM's memory resource, and those that it allocates from in turn; nothing if RMM is not in use."""
+    resource = sys.modules["rmm"].mr.get_current_device_resource() if "rmm" in sys.modules else None
+    while resource is not None:
+        yield resource
+        resource = resource.get_upstream() if hasattr(resource, "get_upstream") else None
 
 
 _asked: tuple[Any, int] = None, 0  # a resource of RMM, and the driver's pool that it uses
@@ -85,14 +93,9 @@ def kept_by_rmm(runtime: Any) -> int:
 
 def left_by_rmm() -> float:
     """Return the bytes that RMM's limits leave, inf if its resources have none."""
-    if "rmm" not in sys.modules:
-        return math.inf
-    left, resource = math.inf, sys.modules["rmm"].mr.get_current_device_resource()
-    while resource is not None:
-        if hasattr(resource, "get_allocation_limit"):
-            left = min(left, resource.get_allocation_limit() - resource.get_allocated_bytes())
-        resource = resource.get_upstream() if hasattr(resource, "get_upstream") else None
-    return left
+    limited = [one for one in _resources() if hasattr(one, "get_allocation_limit")]
+    rooms = [one.get_allocation_limit() - one.get_allocated_bytes() for one in limited]
+    return min(rooms, default=math.inf)
 
 
 def kept_at_most(memory: int) -> int:

@@ -90,14 +90,23 @@ def lean(registers: int) -> Any:
     return mark
 
 
+def _options(**chosen: Any) -> dict[str, Any]:
+    """Return the compiler's options of device functions."""
+    options: dict[str, Any] = cuda.jit(device=True, **chosen)(lambda: None).targetoptions
+    return options
+
+
+_JIT, _INLINE = _options(), _options(forceinline=True)
+
+
 def jit(function: Any) -> Any:
     """Make a device function; the compiler decides whether it is inlined."""
-    return DeviceFunction(function, cuda.jit(device=True)(function).targetoptions)
+    return DeviceFunction(function, dict(_JIT))
 
 
 def inline(function: Any) -> Any:
     """Make a device function that is inlined where it is called."""
-    return DeviceFunction(function, cuda.jit(device=True, forceinline=True)(function).targetoptions)
+    return DeviceFunction(function, dict(_INLINE))
 
 
 @inline

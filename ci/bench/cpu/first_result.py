@@ -6,7 +6,6 @@ before, so that no cache has its machine code.  Run as a module with a folder, t
 
 from __future__ import annotations
 
-import ast
 import importlib.util
 import subprocess
 import sys
@@ -24,7 +23,6 @@ from bench.checkout import environment
 from bench.timing import OURS, Entrant, Section, race
 
 EDGES, BOUND = 30_000, 2.5  # seconds
-HEAD = "import cugraph_ws as ws\n\nPAGERANK_TOL = 1e-6\n\n\n"
 
 
 def first_result(name: str, section: Section, repeats: int) -> None:
@@ -46,10 +44,12 @@ def first_result(name: str, section: Section, repeats: int) -> None:
         edges.to_parquet(Path(folder, "edges.parquet"))
         edits = iter(np.random.default_rng().integers(2, 1 << 40, 2 * repeats + 2).tolist())
 
+        source = programs.source_of(programs.Ranks.name)
+
         def run(*, edited: bool) -> pd.DataFrame:
             if edited:
                 edit = f"(0.15 + 0.0 * {next(edits)})"
-                Path(folder, "program.py").write_text(HEAD + _source().replace("0.15", edit))
+                Path(folder, "program.py").write_text(source.replace("0.15", edit))
             command = [sys.executable, "-m", "bench.cpu.first_result", folder, *["edited"] * edited]
             subprocess.run(command, check=True, capture_output=True, env=environment())
             return pd.read_parquet(Path(folder, "ranks.parquet"))
@@ -62,15 +62,6 @@ def first_result(name: str, section: Section, repeats: int) -> None:
             for timing in race(section, f"new process, {job}", [entrant], repeats, few=repeats):
                 if not edited:
                     section.target("second process, start to exit, seconds", timing.median, BOUND)
-
-
-def _source() -> str:
-    """Return the text of the program."""
-    text = Path(programs.__file__).read_text()
-    (node,) = [
-        node for node in ast.parse(text).body if getattr(node, "name", "") == programs.Ranks.name
-    ]
-    return "\n".join(text.splitlines()[node.lineno - 2 : node.end_lineno])
 
 
 def child(folder: Path, *, edited: bool) -> None:

@@ -7,7 +7,7 @@ process, with the first one's cache, runs a third edit.  Run as a module with a 
 
 from __future__ import annotations
 
-import ast
+import itertools
 import json
 import os
 import statistics
@@ -15,7 +15,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +25,6 @@ from bench.timing import Section
 MOST = 2  # processes of a case: each takes up to half a minute
 BOUNDS = {0: 1.0, 2: 2.5}  # seconds, by the cores that a process may use; 0 for all
 LENGTH = 1000  # vertices of the path
-HEAD = "import math\n\nimport cugraph_ws as ws\n\nPAGERANK_TOL = 1e-6\n\n\n"
 # The classes of each program, what is edited, and its arguments
 PROGRAMS: dict[str, tuple[tuple[str, ...], str, dict[str, int]]] = {
     "search": (("Distances",), "src.distance + ", {"source": 0}),
@@ -38,18 +36,11 @@ PROGRAMS: dict[str, tuple[tuple[str, ...], str, dict[str, int]]] = {
 def source_of(program: str, edit: int) -> str:
     """Return the text of a module with a program, a line of which is edited: the answer stays the same."""
     names, line, _ = PROGRAMS[program]
-    text = Path(programs.__file__).read_text("utf-8")
-    classes = [
-        "\n".join(text.splitlines()[node.lineno - 2 : node.end_lineno])
-        for node in ast.parse(text).body
-        if getattr(node, "name", "") in names
-    ]
-    whole = HEAD + "\n\n\n".join(classes).replace(line, f"0 * {edit} + {line}") + "\n"
-    if len(names) > 1:
-        first, second = names
-        whole += f"\n\nWhole = ws.phases({first}, ws.phase({second}, direction='out'), rounds=1)\n"
-        return whole
-    return f"{whole}\n\nWhole = {names[0]}\n"
+    text = programs.source_of(*names).replace(line, f"0 * {edit} + {line}")
+    if len(names) == 1:
+        return f"{text}\n\nWhole = {names[0]}\n"
+    first, second = names
+    return f"{text}\n\nWhole = ws.phases({first}, ws.phase({second}, direction='out'), rounds=1)\n"
 
 
 def results(edits: list[int], folder: Path) -> dict[str, list[float]]:
@@ -75,8 +66,8 @@ def results(edits: list[int], folder: Path) -> dict[str, list[float]]:
     for program, (_, _, arguments) in PROGRAMS.items():
         for edit in edits:
             begun = time.perf_counter()
-            whole = declared[program] if edit == edits[0] else _declared(program, edit, folder)
-            result = ws.run(whole, graphs[program], engine="cuda", **arguments)
+            edited = declared[program] if edit == edits[0] else _declared(program, edit, folder)
+            result = ws.run(edited, graphs[program], engine="cuda", **arguments)
             assert len(result.frame)
             seconds.setdefault(program, []).append(time.perf_counter() - begun)
     return seconds
@@ -94,7 +85,7 @@ def _declared(program: str, edit: int, folder: Path) -> Any:
 def user_programs(name: str, section: Section, repeats: int) -> None:
     """Measure on all cores and on two; the table and the targets have medians of seconds."""
     rows = []
-    numbers = _numbers()
+    numbers = itertools.count(time.time_ns() % (1 << 40))  # that no process has compiled
     for cores, bound in BOUNDS.items():
         found: dict[str, list[list[float]]] = {program: [] for program in PROGRAMS}
         for _ in range(min(repeats, MOST)):
@@ -112,14 +103,6 @@ def user_programs(name: str, section: Section, repeats: int) -> None:
             section.figures[where] = columns
     columns_of_table = ["", "first", "an edit", "another edit", "edited, in a new process"]
     section.table("a user's program, seconds", columns_of_table, rows)
-
-
-def _numbers() -> Iterator[int]:
-    """Yield numbers that no process has compiled."""
-    number = time.time_ns() % (1 << 40)
-    while True:
-        number += 1
-        yield number
 
 
 def _process(cores: int, folder: Path, edits: list[int]) -> dict[str, list[float]]:
