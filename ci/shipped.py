@@ -8,22 +8,25 @@ For processors it makes the calls of `cugraph-ws warm-up` with an empty cache, a
 Numba's target of `cugraph_ws.runtime.shipped`.  What it writes serves this version of Python and of Numba: run it
 again with other ones, to ship for them too.  For GPUs it compiles the kernels that calls are listed to launch
 (`ci/launched_together.py`), if their entries are not there; they serve any Python, and this version of Numba and
-Numba-CUDA.  With them go the operations on CuPy's arrays that `ci/array_operations.py` has listed, for the release
+Numba-CUDA.  With them go the device functions that kernels of users' programs share, as the models of
+`model_programs.py` need them, and the operations on CuPy's arrays that `ci/array_operations.py` has listed, for the release
 of CuPy that it names, which must be installed.  Entries of older sources are removed.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from hashlib import sha256
@@ -31,20 +34,25 @@ from pathlib import Path
 from typing import Any
 
 import array_operations
+from model_programs import MODELS
 
-from cugraph_ws.backends.cuda.listed_programs import jobs_of
+from cugraph_ws.backends.cuda.listed_programs import jobs_of, jobs_of_models
 from cugraph_ws.runtime import shipped
 from cugraph_ws.runtime.array_operations import archive_name
-from cugraph_ws.runtime.compile_ahead import LIST, Job
+from cugraph_ws.runtime.compile_ahead import LIST, Job, module_with
 from cugraph_ws.runtime.compile_worker import function_of, source_of
 from cugraph_ws.runtime.device_compiler import entry_name, load_or_compile
-from cugraph_ws.runtime.shipped import BASELINE, FOLDER
+from cugraph_ws.runtime.device_functions import SUFFIX
+from cugraph_ws.runtime.machine_code import read_entry
+from cugraph_ws.runtime.shipped import BASELINE, FOLDER, FUNCTIONS
 
 LIMIT = (
     40 << 20
 )  # bytes of a folder's entries for an engine, compressed in a wheel to about a third
 ENTRIES = {"cpu": ("*.nbc", "types-*"), "cuda": ("*.cubin",)}
 # Compute capabilities with machine code of their own
+TOGETHER = {"SETTLES": ("False", "True"), "CHANGES": ("False", "True"), "TERMS": ("0", "1")}
+APART = ("ANY", "KEEPS", "ORDERED", "TARGETS")
 ARCHITECTURES = ("7.5", "8.0", "8.6", "8.9", "9.0", "10.0", "12.0")
 CALLS = """
 import pandas as pd
@@ -143,6 +151,73 @@ def _compile(folder: Path, job: Job) -> None:
     load_or_compile(source_of(job), job.name, job.kinds, job.capability, function)
 
 
+def ship_functions(folder: Path, jobs: Sequence[Job], *, into: Path) -> int:
+    """Compile the functions of kernels into an archive, but for those of users' programs.
+
+    Parameters
+    ----------
+    folder : Path
+        Empty, for their cache.
+    jobs : sequence of Job
+        One for each kernel.
+    into : Path
+
+    Returns
+    -------
+    int
+        Bytes of the archive.
+    """
+    texts = {job.text: [] for job in jobs}
+    for job in jobs:
+        texts[job.text].append(job)
+    with ProcessPoolExecutor(os.cpu_count()) as pool:
+        list(pool.map(partial(_compile_functions, folder), texts.values()))
+    path = into / FUNCTIONS
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for entry in sorted(folder.rglob(f"*{SUFFIX}")):
+            if not entry.name.startswith("user_"):
+                archive.writestr(
+                    zipfile.ZipInfo(entry.name), read_entry(entry), zipfile.ZIP_DEFLATED
+                )
+    return path.stat().st_size
+
+
+def with_other_features(jobs: Iterable[Job]) -> Iterator[Job]:
+    """Yield kernels of programs, and the same ones as they are for programs with other features.
+
+    Loops know a program's features by constants of its text.  `TOGETHER` are tried in all combinations, since a
+    function depends on several of them, `APART` one by one.
+    """
+    for job in jobs:
+        own = dict(re.findall(r"^([A-Z]+) = (\w+)$", job.text, re.MULTILINE))
+        others = [
+            dict(zip(TOGETHER, chosen, strict=True))
+            for chosen in itertools.product(*TOGETHER.values())
+        ]
+        others += [{name: str(own[name] != "True")} for name in APART]
+        texts = {
+            re.sub(
+                r"^([A-Z]+) = (\w+)$",
+                lambda found, other=other: f"{found[1]} = {other.get(found[1], found[2])}",
+                job.text,
+                flags=re.MULTILINE,
+            ): None
+            for other in others
+        }
+        yield job
+        for text in texts:
+            yield job._replace(module=module_with(job.module, text), text=text)
+
+
+def _compile_functions(folder: Path, jobs: Sequence[Job]) -> None:
+    from cugraph_ws.runtime import cuda_target
+
+    os.environ["CUGRAPH_WS_CACHE_DIR"] = str(folder)
+    shipped.FOLDER = folder
+    for job in jobs:
+        cuda_target.compile_functions(function_of(job)(), job.kinds)
+
+
 def ship_operations(listed: dict[str, Any], architectures: Sequence[str], *, into: Path) -> int:
     """Compile array operations, into an archive for each architecture that has none of this list.
 
@@ -216,6 +291,9 @@ def main() -> None:
                 for job in jobs_of(calls, tuple(map(int, asked.split("."))))
             ]
             size = ship_kernels(Path(folder), jobs, into=FOLDER)
+            models = jobs_of_models(MODELS, (9, 0))
+            jobs = [*jobs_of(calls, (9, 0)), *with_other_features(models)]
+            size += ship_functions(Path(folder) / "functions", jobs, into=FOLDER)
             size += ship_operations(
                 array_operations.listed(),
                 [each.replace(".", "") for each in architectures],

@@ -365,7 +365,6 @@ def list_lines(
     slot_arrays = [f"slots[{place}]" for place in range(len(message))]
     noted = _row([*slot_arrays, f"edges[{notes}]"]) if listing.kind == "list" else "slots"
     return [
-        f"WEIGHTED = {listing.kind == 'weighted mode'}",
         f"PLACED = {listing.kind == 'list'}",
         f"CHUNK = {CHUNK}",
         "@inline\ndef row_result(vertex, slots, first, count, chosen, row, values):",

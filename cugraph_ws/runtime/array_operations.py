@@ -9,11 +9,9 @@ source, CuPy's options and headers, and CUDA's major version.  So another releas
 
 from __future__ import annotations
 
-import io
 import zipfile
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from functools import lru_cache
 from hashlib import sha256
 from typing import Any
 
@@ -51,15 +49,6 @@ def entry_name(source: str, options: Sequence[str], headers: str, cuda: int) -> 
     return sha256("\0".join([source, *counted, headers, str(cuda)]).encode()).hexdigest()
 
 
-@lru_cache
-def _archive(arch: str) -> zipfile.ZipFile | None:
-    """Read the archive for a compute capability; None if none was shipped."""
-    with suppress(OSError, zipfile.BadZipFile):
-        # In memory, because a process and its forks would share a place in the file
-        return zipfile.ZipFile(io.BytesIO((shipped.FOLDER / archive_name(arch)).read_bytes()))
-    return None
-
-
 def serve(xp: Any) -> None:
     """Let CuPy take code that is shipped in place of compiling, in this process.
 
@@ -81,7 +70,7 @@ def serve(xp: Any) -> None:
         # Those after the fourth ask for the names of C++ templates, or for another form of code
         if len(arguments) >= 4 and not any(arguments[4:]) and not named:
             source, options, arch, _ = arguments[:4]
-            archive = _archive(arch)
+            archive = shipped.archive_of(shipped.FOLDER / archive_name(arch))
             if archive is not None:
                 with suppress(KeyError, zipfile.BadZipFile):
                     return archive.read(entry_name(source, options, headers, cuda)), None

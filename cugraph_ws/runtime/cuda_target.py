@@ -8,9 +8,10 @@ the language of kernels, is written in.  Which of Numba-CUDA's internals they re
 from __future__ import annotations
 
 import contextlib
+import inspect
 import threading
 import types
-from collections.abc import Container, Iterator
+from collections.abc import Container, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from llvmlite import ir
@@ -18,38 +19,44 @@ from numba import cuda
 from numba.core import cgutils
 from numba.core import types as numba_types
 from numba.core.errors import NumbaError
-from numba.cuda import compiler, dispatcher
+from numba.cuda import dispatcher
 from numba.cuda.codegen import CUDACodeLibrary
+from numba.cuda.cudadrv import nvvm
 from numba.cuda.descriptor import cuda_target
-from numba.cuda.extending import intrinsic
+from numba.cuda.extending import intrinsic, models, register_model
 from numba.cuda.target import CUDACallConv
 
 from cugraph_ws.errors import ProgramError
 from cugraph_ws.runtime.device_functions import (
+    HIDDEN,
     Callee,
     FunctionCode,
     ResolvedCode,
     Written,
     as_places,
     entry_key,
+    hidden_type,
     keep,
     kept,
     link_order,
     resolved,
 )
 from cugraph_ws.runtime.function_identity import UnknownValueError, codes, function_digest
+from cugraph_ws.runtime.kernel_sources import source_of
 from cugraph_ws.runtime.signature import Kind
 
 if TYPE_CHECKING:
     from cugraph_ws.runtime.device_compiler import Capability
 
 __all__ = [
-    "DeviceFunction", "cgutils", "compile_to_ptx", "cuda", "intrinsic", "ir", "numba_types", "use_first",
+    "DeviceFunction", "InterfaceFunction", "OpaqueTypes", "cgutils", "compile_functions", "compile_to_ptx", "cuda",
+    "intrinsic", "ir", "numba_types", "options", "use_first",
 ]  # fmt: skip
 
 CONTEXT = cuda_target.target_context
+CALLS = CUDACallConv(CONTEXT)
 OPTIONS = {"fastmath": False, "opt": 3}  # of NVVM, as of `cuda.jit` and `cuda.compile`
-ENTRY = {"entry": True}  # in the place of a device function's options
+OPAQUE = "OPAQUE"  # the global name of a module's `OpaqueTypes`
 _LOCK = threading.RLock()  # all compilations of a process are one after the other
 
 Types = tuple[Any, ...]  # of Numba
@@ -72,10 +79,9 @@ def compile_to_ptx(function: Any, kinds: tuple[Kind, ...], capability: Capabilit
     ProgramError
         If the compiler refuses the kernel.
     """
-    kernel = _Instance(function, tuple(map(_numba_type, kinds)), ENTRY)
     try:
         with _LOCK, _compiling_for(capability):
-            return _ptx(kernel, capability)
+            return _ptx(function, tuple(map(_numba_type, kinds)), capability)
     except (NumbaError, KeyError) as error:  # KeyError: a function that Numba's CUDA target lacks
         program = function.__module__.removeprefix("cugraph_ws_cuda_")
         reason = next(iter(str(error).strip().splitlines()), type(error).__name__)
@@ -87,14 +93,17 @@ def compile_to_ptx(function: Any, kinds: tuple[Kind, ...], capability: Capabilit
 
 @contextlib.contextmanager
 def _compiling_for(capability: Capability) -> Iterator[None]:
-    """Let the dispatchers of inner device functions see a GPU, which they ask for its capability."""
-    present = dispatcher.get_current_device
+    """Let Numba see a GPU, which dispatchers ask for its capability, and sizes of types that it cannot know."""
+    present, size_of = dispatcher.get_current_device, CONTEXT.get_abi_sizeof
     stand_in = types.SimpleNamespace(compute_capability=capability)
     dispatcher.get_current_device = lambda: stand_in
+    # The size is for debuggers
+    CONTEXT.get_abi_sizeof = lambda kind: 0 if HIDDEN.search(str(kind)) else size_of(kind)
     try:
         yield
     finally:
         dispatcher.get_current_device = present
+        del CONTEXT.get_abi_sizeof
 
 
 def use_first(capability: Capability) -> None:
@@ -105,25 +114,48 @@ def use_first(capability: Capability) -> None:
     capability
         As in `compile_kernel`.
     """
-    _compiled(lambda: None, (), capability).get_asm_str(cc=capability)
+    with _LOCK, _compiling_for(capability):
+        compiled = dispatcher.CUDADispatcher(lambda: None, options()).compile_device(())
+        compiled.library.get_asm_str(cc=capability)
 
 
-def _ptx(kernel: _Instance, capability: Capability) -> str:
-    library = kernel.found()
-    if library is None:
-        compiled = _compiled(kernel.function, kernel.arguments, capability)
-        library = kernel.kept(compiled, compiled._entry_name, numba_types.void)
-    modules = CUDACodeLibrary(CONTEXT.codegen(), kernel.function.__name__, nvvm_options=OPTIONS)
-    modules._llvm_strs = link_order(library.code)
+def compile_functions(function: Any, kinds: tuple[Kind, ...]) -> None:
+    """Compile a kernel's code and all functions that it calls to NVVM IR, which the disk cache keeps.
+
+    Parameters
+    ----------
+    function, kinds
+        As in `compile_kernel`.
+    """
+    with _LOCK, _compiling_for((9, 0)):  # the same for all capabilities
+        _modules(function, tuple(map(_numba_type, kinds)))
+
+
+def _ptx(function: Any, arguments: Types, capability: Capability) -> str:
+    modules = CUDACodeLibrary(CONTEXT.codegen(), function.__name__, nvvm_options=OPTIONS)
+    modules._llvm_strs = _modules(function, arguments)
     return str(modules.get_asm_str(cc=capability))
 
 
-def _compiled(function: Any, arguments: Types, capability: Capability) -> Any:
-    """Compile a kernel to NVVM IR by Numba."""
-    library, _ = compiler._compile_pyfunc_with_fixup(
-        function, arguments, device=False, abi="numba", cc=capability
-    )
-    return library
+def _modules(function: Any, arguments: Types) -> list[str]:
+    """Compile a kernel as a device function, and write an entry point that calls it."""
+    opaque = function.__globals__.get(OPAQUE)
+    hidden = arguments if opaque is None else opaque.hide(function, arguments)
+    body = DeviceFunction(function, options(forceinline=True)).compile_device(hidden)
+    entry = _entry(body, opaque, arguments)
+    return link_order(entry, {} if opaque is None else opaque.layouts())
+
+
+def options(**chosen: Any) -> dict[str, Any]:
+    """Return the compiler's options of device functions.
+
+    Parameters
+    ----------
+    **chosen
+        As of `numba.cuda.jit`.
+    """
+    made: dict[str, Any] = cuda.jit(device=True, **chosen)(lambda: None).targetoptions
+    return dict(made)
 
 
 # ------------------------------------------------------------------------ device functions
@@ -134,16 +166,40 @@ class DeviceFunction(dispatcher.CUDADispatcher):  # type: ignore[misc]
 
     def compile_device(self, args: Types, return_type: Any = None) -> Any:
         """Return its code for types of arguments: what stands for Numba's result of a compilation."""
+        try:
+            return self.code_for(args)
+        except (
+            _NotYetKnownError
+        ):  # what the cache has calls something that its callees do not return
+            return self._with(args, None)
+
+    def code_for(self, args: Types) -> _Compiled:
+        """Do as `compile_device`.
+
+        Raises
+        ------
+        _NotYetKnownError
+            If it calls functions with opaque types that no function has returned yet.
+        """
         if args not in self.overloads:
-            instance = _Instance(self.py_func, args, self.targetoptions)
-            library = instance.found()
-            if library is None:
-                compiled = super().compile_device(args, return_type)
-                symbol, returns = compiled.fndesc.mangled_name, compiled.signature.return_type
-                library = instance.kept(compiled.library, symbol, returns)
-            self.overloads[args] = stand_in = _Compiled(instance, library)
-            CONTEXT.insert_user_function(stand_in, stand_in, [library])
-        return self.overloads[args]
+            return self._with(args, _Instance(self.py_func, args, self.targetoptions).found())
+        compiled: _Compiled = self.overloads[args]
+        return compiled
+
+    def _with(self, args: Types, library: _Library | None) -> _Compiled:
+        """Return its code, compiled by Numba if it is not given."""
+        instance = _Instance(self.py_func, args, self.targetoptions)
+        if library is None:
+            compiled = super().compile_device(args)
+            symbol, returns = compiled.fndesc.mangled_name, compiled.signature.return_type
+            library = instance.kept(compiled.library, symbol, returns)
+        self.overloads[args] = stand_in = _Compiled(instance, library)
+        CONTEXT.insert_user_function(stand_in, stand_in, [library])
+        return stand_in
+
+    def forget(self) -> None:
+        """Forget the code for all types, which the cache keeps."""
+        self.overloads.clear()
 
 
 class _Library(CUDACodeLibrary):  # type: ignore[misc]
@@ -167,18 +223,23 @@ class _Compiled:
 
     def __init__(self, instance: _Instance, library: _Library) -> None:
         self.library, self.entry_point, self.fndesc = library, self, self
+        self.instance = instance
         self.signature = library.returns(*instance.arguments)
         self.restype, self.argtypes = library.returns, instance.arguments
         self.args = instance.function.__code__.co_varnames[: len(instance.arguments)]
         self.mangled_name = self.llvm_func_name = library.code.symbol
         self.inline = bool(instance.options.get("forceinline"))
-        self.call_conv = CUDACallConv(CONTEXT)
+        self.call_conv = CALLS
 
     def declare_function(self, module: Any) -> Any:
         """Declare the function in a caller's module."""
-        kind = self.call_conv.get_function_type(self.restype, self.argtypes)
+        return self.declared(module, self.argtypes, self.restype)
+
+    def declared(self, module: Any, arguments: Types, returns: Any) -> Any:
+        """Declare the function for types with the same code as its own."""
+        kind = CALLS.get_function_type(returns, arguments)
         declared = cgutils.get_or_insert_function(module, kind, self.mangled_name)
-        self.call_conv.decorate_function(declared, self.args, self.argtypes, noalias=False)
+        CALLS.decorate_function(declared, self.args, arguments, noalias=False)
         if self.inline:
             declared.attributes.add("alwaysinline")
         return declared
@@ -192,7 +253,7 @@ class _Instance(NamedTuple):
     function : callable
     arguments : tuple of Numba types
     options : dict
-        How it is compiled; `ENTRY` for a kernel.
+        How it is compiled.
     """
 
     function: Any
@@ -200,13 +261,33 @@ class _Instance(NamedTuple):
     options: dict[str, Any]
 
     def found(self) -> _Library | None:
-        """Return its code from the cache, with that of all that it calls; None if the cache lacks some."""
+        """Return its code from the cache, with that of all that it calls; None if the cache lacks some.
+
+        Raises
+        ------
+        _NotYetKnownError
+            As of `DeviceFunction.code_for`.
+        """
         key = self._key()
         for code in [] if key is None else kept(key):
             with contextlib.suppress(_UnknownTypeError):
-                called = [self._called(callee) for callee in code.callees]
+                called = self._all_called(code.callees)
                 return self._resolved(code, called, self._read(code.returns))
         return None
+
+    def _all_called(self, callees: list[Callee]) -> list[_Library]:
+        """Return the code of all that it calls, that of functions first whose types of arguments are known."""
+        called: dict[int, _Library] = {}
+        waiting = dict(enumerate(callees))
+        while waiting:
+            for place, callee in waiting.items():
+                with contextlib.suppress(_NotYetKnownError):
+                    called[place] = self._called(callee)
+            left = {place: waiting[place] for place in waiting.keys() - called.keys()}
+            if len(left) == len(waiting):
+                raise _NotYetKnownError(next(iter(left.values())).name)
+            waiting = left
+        return [called[place] for place in range(len(callees))]
 
     def kept(self, library: Any, symbol: str, returns: Any) -> _Library:
         """Return the code that Numba has compiled, and keep it in the cache.
@@ -226,7 +307,7 @@ class _Instance(NamedTuple):
             key=lambda part: text.index(f'"{part.code.symbol}"'),
         )
         symbols = [callee.code.symbol for callee in called]
-        texts = as_places(modules, symbol, symbols, entry=self.options is ENTRY)
+        texts = as_places(modules, symbol, symbols, entry=False)
         code, key = FunctionCode(None, texts, []), self._key()
         if key is not None:
             with contextlib.suppress(_UnknownTypeError):
@@ -242,7 +323,7 @@ class _Instance(NamedTuple):
     def _key(self) -> str | None:
         """Return the name of its entry, None if a change of what it names could not be seen."""
         try:
-            digest = function_digest(self.function, lambda value: isinstance(value, DeviceFunction))
+            digest = function_digest(self.function, _is_device_function, _source)
             arguments = [_written(kind, self._names) for kind in self.arguments]
         except (UnknownValueError, _UnknownTypeError):
             return None
@@ -271,7 +352,9 @@ class _Instance(NamedTuple):
             raise _UnknownTypeError(callee.name)
         arguments = tuple(self._read(kind) for kind in callee.arguments)
         try:
-            library: _Library = device_function.compile_device(arguments).library
+            library = device_function.code_for(arguments).library
+        except _NotYetKnownError:
+            raise
         except Exception as error:  # it is no longer called with these types
             raise _UnknownTypeError(callee.name) from error
         if self._written(library.returns) != callee.returns:
@@ -292,6 +375,8 @@ class _Instance(NamedTuple):
         what, *parts = written
         if what == "literal":
             return numba_types.literal(parts[0])
+        if what == "opaque":
+            return Opaque(parts[0])
         if what == "pointer":
             return numba_types.CPointer(self._read(parts[0]))
         name, kinds, _ = parts
@@ -301,8 +386,23 @@ class _Instance(NamedTuple):
         return numba_types.BaseTuple.from_types([self._read(kind) for kind in kinds], named)
 
 
+def _is_device_function(value: Any) -> bool:
+    return isinstance(value, DeviceFunction)
+
+
+def _source(function: types.FunctionType) -> str:
+    source = source_of(function)
+    if source is None:
+        raise UnknownValueError(f"{function} has no text")
+    return source
+
+
 class _UnknownTypeError(TypeError):
     """A type that is not written, or what was written is not there."""
+
+
+class _NotYetKnownError(LookupError):
+    """An opaque type that no function has returned yet."""
 
 
 def _written(kind: Any, names: Container[str]) -> Written:
@@ -313,6 +413,8 @@ def _written(kind: Any, names: Container[str]) -> Written:
         return kind.name
     if kind is numba_types.void:
         return "void"
+    if isinstance(kind, Opaque) and kind.known is None:
+        return ["opaque", kind.role]
     if type(kind) is numba_types.CPointer and kind.addrspace is None:
         return ["pointer", _written(kind.dtype, names)]
     if isinstance(kind, numba_types.BaseTuple):
@@ -329,3 +431,247 @@ def _numba_type(kind: Kind) -> Any:
     if kind.endswith("*"):
         return numba_types.CPointer(getattr(numba_types, kind[:-1]))
     return getattr(numba_types, "boolean" if kind == "bool" else kind)
+
+
+# ------------------------------------------------------------------------ opaque types
+
+
+class Opaque(numba_types.Type):  # type: ignore[misc]
+    """A type of a program that kernels hand on and do not look into.
+
+    Code for it has a place for its layout, so the same code serves all programs.
+
+    Parameters
+    ----------
+    role : str
+        What values of the type are to kernels.
+    known : Numba type, optional
+        What it is in a program; then code for it has the program's layout, passed as one value.
+    """
+
+    def __init__(self, role: str, known: Any = None) -> None:
+        self.role, self.known = role, known
+        super().__init__(f"opaque {role}" if known is None else f"opaque {role}: {known}")
+
+
+class _Layout(ir.Type):  # type: ignore[misc]
+    """The place for the layout of an opaque type."""
+
+    def __init__(self, role: str) -> None:
+        self.name = hidden_type(role)
+
+    def _to_string(self) -> str:
+        return self.name
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Layout) and other.name == self.name
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+
+@register_model(Opaque)
+class _OpaqueModel(models.PrimitiveModel):  # type: ignore[misc]
+    def __init__(self, manager: Any, kind: Opaque) -> None:
+        layout = _Layout(kind.role) if kind.known is None else CONTEXT.get_value_type(kind.known)
+        super().__init__(manager, kind, layout)
+
+
+class OpaqueTypes:
+    """What opaque types are in the module of a program's kernels.
+
+    Parameters
+    ----------
+    roles : mapping
+        By the name of a kernel's parameter: its role, or a list of the roles of its parts, None for parts
+        that are not opaque.
+    """
+
+    def __init__(self, roles: Mapping[str, Any]) -> None:
+        self._roles = roles
+        self._known: dict[str, Any] = {}
+        self.looks = False  # whether a function is compiled that looks into them
+
+    def hide(self, kernel: Any, arguments: Types) -> Types:
+        """Return the types with which a kernel is compiled, of those with which it is launched."""
+        names = inspect.signature(kernel).parameters
+        given = dict(zip(names, arguments, strict=True))
+        known = {
+            role: kind
+            for name, roles in self._roles.items()
+            if name in given
+            for role, kind in _parts(roles, given[name])
+        }
+        if any(self._known.get(role, kind) != kind for role, kind in known.items()):
+            self._known.clear()  # it is compiled for other types
+            for function in kernel.__globals__.values():
+                if (
+                    isinstance(function, DeviceFunction)
+                    and function.py_func.__globals__ is kernel.__globals__
+                ):
+                    function.forget()
+        self._known |= known
+        return tuple(_hidden(self._roles.get(name), kind) for name, kind in given.items())
+
+    def opaque(self, role: str, kind: Any) -> Opaque:
+        """Return the opaque type of what a function returns, which is the same wherever it is returned."""
+        kind = numba_types.unliteral(kind)
+        if self._known.setdefault(role, kind) != kind:
+            raise TypeError(f"{role} is {self._known[role]} and {kind} in one kernel")
+        return Opaque(role)
+
+    def shown(self, kind: Any) -> Any:
+        """Return what a type is that may be opaque."""
+        if not isinstance(kind, Opaque):
+            return kind
+        if kind.role not in self._known:
+            raise _NotYetKnownError(kind.role)
+        return self._known[kind.role]
+
+    def filled(self, kind: Any) -> Any:
+        """Return a type whose code is that of `kind` when its places have been filled."""
+        if isinstance(kind, Opaque):
+            return Opaque(kind.role, self.shown(kind))
+        if isinstance(kind, numba_types.BaseTuple) and any(
+            isinstance(part, Opaque) for part in kind.types
+        ):
+            return numba_types.Tuple([self.filled(part) for part in kind.types])
+        return kind
+
+    def layouts(self) -> dict[str, str]:
+        """Return the layout of each opaque type, as LLVM writes it."""
+        return {role: str(CONTEXT.get_value_type(kind)) for role, kind in self._known.items()}
+
+    @contextlib.contextmanager
+    def looking(self) -> Iterator[None]:
+        """Let interface functions be called with what opaque types are."""
+        self.looks = True
+        try:
+            yield
+        finally:
+            self.looks = False
+
+
+def _parts(roles: Any, kind: Any) -> Iterator[tuple[str, Any]]:
+    """Yield each opaque part of a parameter's type: its role, and what it is."""
+    if isinstance(roles, str):
+        yield roles, kind
+    elif roles is not None:
+        for role, part in zip(roles, kind.types, strict=True):
+            yield from _parts(role, part)
+
+
+def _hidden(roles: Any, kind: Any) -> Any:
+    """Return a parameter's type, its parts with roles opaque."""
+    if isinstance(roles, str):
+        return Opaque(roles)
+    if roles is None:
+        return kind
+    return numba_types.Tuple(
+        [_hidden(role, part) for role, part in zip(roles, kind.types, strict=True)]
+    )
+
+
+class InterfaceFunction(DeviceFunction):
+    """A function of a program that kernels call with opaque types, and that looks into them.
+
+    Parameters
+    ----------
+    function, options
+        As of `DeviceFunction`.
+    role : str or None
+        What it returns; None if that is not opaque.
+    """
+
+    def __init__(self, function: Any, options: dict[str, Any], role: str | None) -> None:
+        super().__init__(function, options)
+        self._role = role
+        self._inner = DeviceFunction(function, options)
+        self._seen: dict[
+            Types, bool
+        ] = {}  # whether its callers look into opaque types, by types of arguments
+
+    def code_for(self, args: Types) -> _Compiled:
+        """Return its code for types of arguments, by way of one that looks into opaque types."""
+        opaque: OpaqueTypes = self.py_func.__globals__[OPAQUE]
+        looks = opaque.looks
+        if self._seen.setdefault(args, looks) != looks:
+            raise TypeError(
+                f"{self.__name__}{args} is called by kernels, and by functions of the program"
+            )
+        if args not in self.overloads:
+            if looks:
+                self.overloads[args] = self._inner.compile_device(args)
+            else:
+                with opaque.looking():
+                    inner = self._inner.compile_device(tuple(map(opaque.shown, args)))
+                self.overloads[args] = self._by_way_of(inner, args, opaque)
+        compiled: _Compiled = self.overloads[args]
+        return compiled
+
+    def forget(self) -> None:
+        """Forget the code for all types, which the cache keeps."""
+        super().forget()
+        self._seen.clear()
+
+    def _by_way_of(self, inner: _Compiled, args: Types, opaque: OpaqueTypes) -> _Compiled:
+        returns = inner.restype if self._role is None else opaque.opaque(self._role, inner.restype)
+        instance = _Instance(self.py_func, args, self.targetoptions)
+        given, result = tuple(map(opaque.filled, args)), opaque.filled(returns)
+        module = _module(self.__name__)
+        function = ir.Function(module, CALLS.get_function_type(result, given), self.__name__)
+        function.attributes.add("alwaysinline")
+        builder = ir.IRBuilder(function.append_basic_block())
+        values = CALLS.decode_arguments(builder, given, function)
+        called = inner.declare_function(module)
+        status, value = CALLS.call_function(builder, called, inner.restype, inner.argtypes, values)
+        if self._role is None:
+            value = CONTEXT.get_return_value(builder, returns, value)
+        builder.store(value, function.args[0])
+        builder.ret(status.code)
+        # Types that differ in their roles only have the same text, and callers that declare them apart
+        name = " ".join([self.__name__, *map(str, args)])
+        code = _of_module(module, self.__name__, name, inner, entry=False)
+        library = _Library(instance, returns, code)
+        stand_in = _Compiled(instance, library)
+        CONTEXT.insert_user_function(stand_in, stand_in, [library])
+        return stand_in
+
+
+def _entry(body: _Compiled, opaque: OpaqueTypes | None, arguments: Types) -> ResolvedCode:
+    """Write the entry point that calls a kernel's code."""
+    name = body.instance.function.__name__
+    given = body.argtypes if opaque is None else tuple(map(opaque.filled, body.argtypes))
+    module = _module(name)
+    packer = CONTEXT.get_arg_packer(arguments)
+    kind = ir.FunctionType(ir.VoidType(), packer.argument_types)
+    function = ir.Function(module, kind, name)
+    builder = ir.IRBuilder(function.append_basic_block())
+    values = packer.from_arguments(builder, function.args)
+    values = [_as(builder, value, to) for value, to in zip(values, given, strict=True)]
+    called = body.declared(module, given, body.restype)
+    CALLS.call_function(builder, called, body.restype, given, values)
+    builder.ret_void()
+    nvvm.set_cuda_kernel(function)
+    return _of_module(module, name, name, body, entry=True)
+
+
+def _as(builder: Any, value: Any, kind: Any) -> Any:
+    """Return a value as one of a type that differs from its own in parts that are opaque."""
+    if value.type == CONTEXT.get_value_type(kind):
+        return value
+    parts = [builder.extract_value(value, place) for place in range(len(kind.types))]
+    parts = [_as(builder, part, to) for part, to in zip(parts, kind.types, strict=True)]
+    return CONTEXT.make_tuple(builder, kind, parts)
+
+
+def _module(name: str) -> Any:
+    return CUDACodeLibrary(CONTEXT.codegen(), name).create_ir_module(name)
+
+
+def _of_module(
+    module: Any, symbol: str, name: str, called: _Compiled, *, entry: bool
+) -> ResolvedCode:
+    """Return the code of a module with a function that calls another one."""
+    texts = as_places([str(module)], symbol, [called.mangled_name], entry=entry)
+    return resolved(name, FunctionCode(None, texts, []), [called.library.code])

@@ -4,7 +4,8 @@ A kernel is an entry point and dozens of functions that it calls.  Numba compile
 and NVVM makes one kernel of all.  Here the modules are kept, so that a kernel of an edited program needs Numba only
 for functions that have changed.  An entry is named by the function's own code, the constants that it names and the
 types of its arguments, not by what it calls.  So symbols in its text are places, which are filled when all that it
-calls has been found.  This module knows nothing of Numba; see `cuda_target`.
+calls has been found.  So are layouts of opaque types, which loops of `kernels/cuda` do not look into: their entries
+serve programs of all types, and ship with the library.  This module knows nothing of Numba; see `cuda_target`.
 """
 
 from __future__ import annotations
@@ -13,19 +14,20 @@ import contextlib
 import hashlib
 import json
 import re
-import sys
-from collections.abc import Iterator, Sequence
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from cugraph_ws.runtime import shipped
 from cugraph_ws.runtime.atomic_files import is_private, private_folder
 from cugraph_ws.runtime.machine_code import code_folder, file_stem, read_entry, write_entry
 
 __all__ = [
-    "Callee", "FunctionCode", "ResolvedCode", "Written", "as_places", "compilers", "entry_key", "keep", "kept",
-    "link_order", "resolved", "version",
+    "HIDDEN", "Callee", "FunctionCode", "ResolvedCode", "Written", "as_places", "compilers", "entry_key", "hidden_type",
+    "keep", "kept", "link_order", "resolved", "version",
 ]  # fmt: skip
 
 SUFFIX = ".nvvm"
@@ -34,6 +36,7 @@ OWN = "its own"  # the place of a function's symbol; those of its callees are "c
 # A pointer to the function's Python globals, which no kernel reads
 ENVIRONMENT = re.compile(r'^@"?_ZN08NumbaEnv.*\n', re.MULTILINE)
 MODULE = re.compile(r"^; ModuleID = .*\n", re.MULTILINE)
+HIDDEN = re.compile(r'%"opaque ([^"]*)"')
 DEFINED = re.compile(r'^define (?:linkonce_odr )?(?=.*?@"([^"]*)"\()', re.MULTILINE)
 
 Written = Any  # a type, as JSON has it
@@ -147,10 +150,25 @@ def resolved(name: str, code: FunctionCode, callees: Sequence[ResolvedCode]) -> 
     return ResolvedCode(symbols[OWN], texts, tuple(callees))
 
 
-def link_order(kernel: ResolvedCode) -> list[str]:
+def hidden_type(role: str) -> str:
+    """Return the place for the layout of an opaque type, in NVVM IR."""
+    return f'%"opaque {role}"'
+
+
+def link_order(kernel: ResolvedCode, layouts: Mapping[str, str]) -> list[str]:
     """Return the modules of a kernel, each once.
 
     Callers come before callees: NVVM drops a function that nothing has named yet.
+
+    Parameters
+    ----------
+    kernel : ResolvedCode
+    layouts : mapping of str to str
+        Layouts of opaque types in NVVM IR, by their roles; they fill the places of `hidden_type`.
+
+    Returns
+    -------
+    list of str
     """
     done: dict[str, ResolvedCode] = {}
 
@@ -161,20 +179,26 @@ def link_order(kernel: ResolvedCode) -> list[str]:
             done[code.symbol] = code
 
     visit(kernel)
-    return [text for code in reversed(done.values()) for text in code.texts]
+    texts = [text for code in reversed(done.values()) for text in code.texts]
+    return [HIDDEN.sub(lambda found: layouts[found[1]], text) for text in texts]
 
 
 def kept(key: str) -> list[FunctionCode]:
-    """Return the codes of an entry of the disk cache.
+    """Return the codes of an entry, of those that came with the library, and of the disk cache.
 
     Parameters
     ----------
     key : str
         Of the function; see `entry_key`.
     """
+    codes: list[FunctionCode] = []
+    archive = shipped.archive_of(shipped.FOLDER / shipped.FUNCTIONS)
+    if archive is not None:
+        with contextlib.suppress(KeyError, zipfile.BadZipFile):
+            codes += _codes(archive.read(key))
     path = _path(key)
     content = None if path is None or not is_private(path.parent) else read_entry(path)
-    return [] if content is None else list(_codes(content))
+    return codes if content is None else [*codes, *_codes(content)]
 
 
 def keep(key: str, code: FunctionCode) -> None:
@@ -200,10 +224,10 @@ def entry_key(name: str, facts: Sequence[Any]) -> str:
     ----------
     name : str
     facts : sequence
-        What it depends on besides the versions of Python and of the compiler.  The compute capability is not among it:
+        What it depends on besides the versions of the compiler.  The compute capability is not among it:
         Numba-CUDA's code is the same for all that the library supports.
     """
-    key = repr((*facts, sys.version_info[:2], compilers()))
+    key = repr((*facts, compilers()))
     return f"{file_stem(name)}-{hashlib.sha256(key.encode()).hexdigest()[:40]}{SUFFIX}"
 
 

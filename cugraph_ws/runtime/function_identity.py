@@ -31,7 +31,9 @@ class UnknownValueError(TypeError):
 
 
 def function_digest(
-    function: Callable[..., Any], apart: Callable[[Any], bool] = lambda _: False
+    function: Callable[..., Any],
+    apart: Callable[[Any], bool] = lambda _: False,
+    source: Callable[[FunctionType], str | None] = lambda _: None,
 ) -> str:
     """Return a hash of a function's code and of all functions and constants that it names.
 
@@ -41,6 +43,9 @@ def function_digest(
         A Python function that Numba compiles.
     apart : callable, optional
         Tells of a dispatcher of Numba's whether only its signature and options count, not its code.
+    source : callable, optional
+        Returns the text of a function, which counts in place of its bytecode, so that the digest is the same in each
+        version of Python; None where there is no text.
 
     Returns
     -------
@@ -53,16 +58,18 @@ def function_digest(
         If a change of something that it names could not be seen.
     """
     parts: list[str] = []
-    _describe(function, parts, _Known(apart))
+    _describe(function, parts, _Known(apart, source))
     return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 
 class _Known(dict[int, int]):
-    """Numbers of the objects that have been described, by `id`; and what counts without its code."""
+    """Numbers of the objects that have been described, by `id`; what counts without its code, and texts of code."""
 
-    def __init__(self, apart: Callable[[Any], bool]) -> None:
+    def __init__(
+        self, apart: Callable[[Any], bool], source: Callable[[FunctionType], str | None]
+    ) -> None:
         super().__init__()
-        self.apart = apart
+        self.apart, self.source = apart, source
 
 
 def _describe(value: Any, parts: list[str], known: _Known) -> None:
@@ -119,16 +126,9 @@ def _describe_function(function: FunctionType, parts: list[str], known: _Known) 
         parts.append(f"{function.__module__}.{function.__qualname__}")  # keys have their versions
         return
     parts.append(f"function {function.__qualname__}")
-    names: set[str] = set()
-    for code in codes(function.__code__):
-        facts = (code.co_code, code.co_names, code.co_varnames, code.co_freevars, code.co_flags)
-        parts.append(repr(facts))
-        parts += [
-            repr(sorted(map(repr, item)) if isinstance(item, frozenset) else item)
-            for item in code.co_consts
-            if not isinstance(item, CodeType)
-        ]
-        names.update(code.co_names)
+    source = known.source(function)
+    parts += _bytecode(function.__code__) if source is None else [source]
+    names = {name for code in codes(function.__code__) for name in code.co_names}
     for item in (*(function.__defaults__ or ()), *_cells(function)):
         _describe(item, parts, known)
     for name in sorted(names & function.__globals__.keys()):
@@ -139,6 +139,16 @@ def _describe_function(function: FunctionType, parts: list[str], known: _Known) 
             for attribute in sorted(names & vars(value).keys()):
                 parts.append(attribute)
                 _describe(vars(value)[attribute], parts, known)
+
+
+def _bytecode(function: CodeType) -> Iterator[str]:
+    """Yield what a function's code is to this version of Python."""
+    for code in codes(function):
+        facts = (code.co_code, code.co_names, code.co_varnames, code.co_freevars, code.co_flags)
+        yield repr(facts)
+        for item in code.co_consts:
+            if not isinstance(item, CodeType):
+                yield repr(sorted(map(repr, item)) if isinstance(item, frozenset) else item)
 
 
 def codes(code: CodeType) -> Iterator[CodeType]:

@@ -63,6 +63,7 @@ def import_text(name: str, text: str) -> types.ModuleType:
         _write_once(path, text.encode())
     module = types.ModuleType(name)
     module.__file__ = str(path)
+    vars(module)["__source__"] = text
     sys.modules[name] = module  # cached code refers to its named tuples by module
     try:
         exec(compile(text, str(path), "exec"), module.__dict__)  # noqa: S102 - our own text

@@ -14,13 +14,15 @@ from functools import lru_cache
 from hashlib import sha256
 from importlib.util import find_spec
 from pathlib import Path
+from types import FunctionType
 from typing import NamedTuple
 
-__all__ = ["sources_digest"]
+__all__ = ["source_of", "sources_digest"]
 
 TEXTS = re.compile(r'("""|\'\'\').*?\1', re.DOTALL)  # docstrings: kernels have no others
 STRINGS = re.compile(r"""(?:\b[fFrRbB]+)?(?:"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')""")
 WORDS = re.compile(r"[^\W\d]\w*")
+LIBRARY = re.compile(r"cugraph_ws(\.|$)")
 IMPORT = re.compile(r"from (cugraph_ws[\w.]*) import (.*)", re.DOTALL)
 DEFINITION = re.compile(r"^(?:def|class) (\w+)", re.MULTILINE)
 FUNCTION = re.compile(
@@ -70,6 +72,28 @@ def sources_digest(text: str, name: str) -> str:
     is_known = name in {*_module(text).defined, *_module(text).imported}
     parts = sorted(set(_reached(text, name) if is_known else [text]))
     return sha256("\n\0".join([name, *parts]).encode()).hexdigest()
+
+
+def source_of(function: FunctionType) -> str | None:
+    """Return the text of a function, or of the one that it is in, without docstrings.
+
+    Parameters
+    ----------
+    function : function
+        Of a module of the library, or of one of `generated.import_text`.
+
+    Returns
+    -------
+    str or None
+        None for functions of other modules.
+    """
+    space, (name, *_) = function.__globals__, function.__qualname__.split(".")
+    module = str(space.get("__name__"))
+    text = space.get("__source__") or (_source(module) if LIBRARY.match(module) else "")
+    statements = _module(text).defined.get(name)
+    if statements is None:
+        return None
+    return TEXTS.sub("", "\n".join(statement for statement, _ in statements))
 
 
 def _reached(text: str, name: str) -> Iterator[str]:

@@ -9,12 +9,16 @@ processor.
 
 from __future__ import annotations
 
+import io
+import zipfile
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
-__all__ = ["BASELINE", "FOLDER", "baseline_target"]
+__all__ = ["BASELINE", "FOLDER", "FUNCTIONS", "archive_of", "baseline_target"]
 
 FOLDER = Path(__file__).parents[1] / "shipped"
+FUNCTIONS = "device-functions.zip"  # of `device_functions`
 BASELINE = "x86-64-v3"  # the name that LLVM has for processors since 2013 with AVX2
 FEATURES = (
     "avx2",
@@ -48,3 +52,23 @@ def baseline_target(triple: str) -> tuple[str, str, str] | None:
         return None
     has = binding.get_host_cpu_features()
     return (triple, BASELINE, "") if all(has.get(name) for name in FEATURES) else None
+
+
+@lru_cache
+def archive_of(path: Path) -> zipfile.ZipFile | None:
+    """Read an archive of entries into memory.
+
+    Parameters
+    ----------
+    path : Path
+        In `FOLDER`.
+
+    Returns
+    -------
+    ZipFile or None
+        None if none was shipped.
+    """
+    with suppress(OSError, zipfile.BadZipFile):
+        # In memory, because a process and its forks would share a place in the file
+        return zipfile.ZipFile(io.BytesIO(path.read_bytes()))
+    return None

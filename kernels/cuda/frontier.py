@@ -171,7 +171,7 @@ def take_over_from_block(control: Any) -> Any:
 @kernel
 @bounded(FRONTIER_BLOCK)
 def traverse(
-    vertices: Any, arcs: Any, forward: Any, backward: Any, edges: Any, program: Any, frontiers: Any,
+    vertices: Any, arcs: Any, forward: Any, backward: Any, both_edges: Any, program: Any, frontiers: Any,
     later: Any, queue: Any, number: Any, steps: Any, leave: Any, settings: Any, horizon: Any,
     control: Any, records: Any,
 ) -> None:  # fmt: skip
@@ -184,7 +184,7 @@ def traverse(
     vertices, arcs : int
     forward, backward : tuple of (int64[vertices + 1], int[arcs])
         Rows of out-neighbours and of in-neighbours.
-    edges : two tuples of arrays of [arcs]
+    both_edges : two tuples of arrays of [arcs]
         The program's edge attributes, in the order of `forward` and of `backward`.
     program : tuple
         The state and the constants, tuples of arrays of [vertices]; the parameters and the sums that the program
@@ -309,7 +309,7 @@ def traverse(
             (warp, warps, alone, counters, at),
             (listed, listings, near, fill),
             backward if pulls else forward,
-            edges[1] if pulls else edges[0],
+            both_edges[1] if pulls else both_edges[0],
             queue, pulls, lead, (now, after, later),
             (next_listed, bins, counters, LISTED + at, out_offsets),
             (state, constants, values, limit), records, done,

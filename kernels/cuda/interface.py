@@ -19,8 +19,6 @@ from cugraph_ws.kernels.cpu.interface import (
     NO_TARGET,
     ORDERED,
     SETTLES,
-    WEIGHTED,
-    alike,
     change,
     initial,
     initial_edge,
@@ -38,7 +36,6 @@ from cugraph_ws.kernels.cpu.interface import (
     no_weight,
     nothing,
     order,
-    precedes,
     put,
     put_edge,
     put_message,
@@ -77,7 +74,6 @@ __all__ = [
     "SWAPS",
     "TARGETS",
     "TERMS",
-    "WEIGHTED",
     "add_terms",
     "alike",
     "change",
@@ -147,6 +143,16 @@ TERMS = 0  # number of the program's aggregates
 CODED = True  # whether states that are small numbers have codes of one byte
 
 _UNCODED = 255
+
+
+def alike(first: Any, second: Any) -> Any:
+    """Return whether two labels are the same."""
+    return first == second
+
+
+def precedes(first: Any, second: Any) -> Any:
+    """Return whether a label is sorted before another one."""
+    return first < second
 
 
 def with_sums(parameters: Any, sums: Any, vertices: Any, number: Any) -> Any:

@@ -12,7 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from cugraph_ws.runtime.cuda_target import DeviceFunction, cgutils, cuda, intrinsic, ir
+from cugraph_ws.runtime.cuda_target import (
+    DeviceFunction,
+    InterfaceFunction,
+    OpaqueTypes,
+    cgutils,
+    cuda,
+    intrinsic,
+    ir,
+    options,
+)
 from cugraph_ws.runtime.cuda_target import numba_types as types
 
 __all__ = [
@@ -36,6 +45,7 @@ __all__ = [
     "fence_system",
     "ffs",
     "inline",
+    "interface",
     "jit",
     "kernel",
     "lane",
@@ -45,6 +55,7 @@ __all__ = [
     "load_once",
     "load_system",
     "match",
+    "opaque_types",
     "pause",
     "popc",
     "product",
@@ -90,13 +101,7 @@ def lean(registers: int) -> Any:
     return mark
 
 
-def _options(**chosen: Any) -> dict[str, Any]:
-    """Return the compiler's options of device functions."""
-    options: dict[str, Any] = cuda.jit(device=True, **chosen)(lambda: None).targetoptions
-    return options
-
-
-_JIT, _INLINE = _options(), _options(forceinline=True)
+_JIT, _INLINE = options(), options(forceinline=True)
 
 
 def jit(function: Any) -> Any:
@@ -107,6 +112,19 @@ def jit(function: Any) -> Any:
 def inline(function: Any) -> Any:
     """Make a device function that is inlined where it is called."""
     return DeviceFunction(function, dict(_INLINE))
+
+
+def interface(role: str | None) -> Any:
+    """Make a function of a program's, which kernels call with values that they do not look into.
+
+    `role` is that of the value that it returns, None if kernels look into that.
+    """
+    return lambda function: InterfaceFunction(function, dict(_INLINE), role)
+
+
+def opaque_types(roles: Any) -> OpaqueTypes:
+    """Declare, for a program's module, which parameters of kernels these do not look into."""
+    return OpaqueTypes(roles)
 
 
 @inline

@@ -62,6 +62,16 @@ def inline(function: Any) -> Any:
 jit = inline
 
 
+def interface(role: str | None) -> Any:
+    """Leave an interface function as it is: here, nothing is opaque."""
+    return inline
+
+
+def opaque_types(roles: dict[str, Any]) -> dict[str, Any]:
+    """Return the roles, which nothing reads here."""
+    return roles
+
+
 # --------------------------------------------------------------------------------- indices
 
 
@@ -334,4 +344,4 @@ SERVED = {
         ffs, kernel, lane, lean, load_cached, load_fresh, load_once, load_system, match, pause, popc, product, shared, shuffle, shuffle_down, shuffle_up, shuffle_xor,
         store_fresh, store_system, sync_block, sync_grid, sync_warp, thread, threads,
     )
-} | {"FULL": FULL, "inline": inline, "jit": jit}  # fmt: skip
+} | {"FULL": FULL, "inline": inline, "interface": interface, "jit": jit, "opaque_types": opaque_types}  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import re
 from pathlib import Path
 
@@ -38,6 +39,19 @@ def test_errors_import_nothing_not_even_types(imports: grimp.ImportGraph) -> Non
 @pytest.mark.parametrize("what", PROVIDERS)
 def test_the_table_names_files_that_there_are(what: str, imports: grimp.ImportGraph) -> None:
     assert PROVIDERS[what] in imports.modules
+
+
+@pytest.mark.parametrize(
+    "module",
+    [
+        path.relative_to(HOME).with_suffix("").as_posix().replace("/", ".")
+        for path in sorted((HOME / "kernels").rglob("*.py"))
+    ],
+)
+def test_kernels_can_be_imported(module: str) -> None:
+    """So what they name is there: programs' texts replace these imports, which nothing else follows."""
+    pytest.importorskip("numba.cuda.extending", reason="Numba-CUDA is not installed")
+    importlib.import_module(f"cugraph_ws.{module}")
 
 
 def test_own_files_are_imported_by_name_in_few_places() -> None:

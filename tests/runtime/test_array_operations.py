@@ -9,7 +9,7 @@ import array_operations as script
 import pytest
 import shipped as shipping
 
-from cugraph_ws.runtime import array_operations, shipped
+from cugraph_ws.runtime import shipped
 from cugraph_ws.runtime.array_operations import COMPILE, archive_name, entry_name, serve
 
 OPTIONS = ("-I/anywhere/include", "--std=c++17")
@@ -21,11 +21,11 @@ SPECIAL = (None, None, False, False, None)  # CuPy's further arguments, as for o
 def folder(tmp_path, monkeypatch):
     """A folder that ships one operation for compute capability 9.0."""
     monkeypatch.setattr(shipped, "FOLDER", tmp_path)
-    array_operations._archive.cache_clear()
+    shipped.archive_of.cache_clear()
     with zipfile.ZipFile(tmp_path / archive_name("90"), "w") as archive:
         archive.writestr(entry_name("add", OPTIONS, HEADERS, CUDA), b"shipped")
     yield tmp_path
-    array_operations._archive.cache_clear()
+    shipped.archive_of.cache_clear()
 
 
 def compiler_of(headers=HEADERS, cuda=CUDA):

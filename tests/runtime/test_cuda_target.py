@@ -35,9 +35,17 @@ NAMES: dict[str, dict[str, str | None]] = {
         **dict.fromkeys(("shfl_sync", "shfl_up_sync", "shfl_down_sync", "shfl_xor_sync")),
         "jit": "device=True, forceinline=True",
     },
-    "compiler": {"_compile_pyfunc_with_fixup": "_, _, device=False, abi='numba', cc=(9, 0)"},
     "dispatcher": {"get_current_device": "", "CUDADispatcher": "_, _"},
-    "CONTEXT": {"codegen": "", "insert_user_function": "_, _, _"},
+    "CONTEXT": {
+        "codegen": "", "insert_user_function": "_, _, _", "get_abi_sizeof": "_", "get_arg_packer": "_",
+        "get_return_value": "_, _, _", "get_value_type": "_", "make_tuple": "_, _, _",
+    },
+    "CALLS": {
+        "call_function": "_, _, _, _, _", "decode_arguments": "_, _, _", "decorate_function": "_, _, _, noalias=False",
+        "get_function_type": "_, _",
+    },
+    "models": {"PrimitiveModel": "_, _, _"},
+    "nvvm": {"set_cuda_kernel": "_"},
     "cgutils": {"add_global_variable": "_, _, _, _", "get_or_insert_function": "_, _, _"},
     "types": {
         **dict.fromkeys(("boolean", "float32", "float64", "int8", "int32", "int64")),
@@ -45,8 +53,8 @@ NAMES: dict[str, dict[str, str | None]] = {
         "CPointer": "_",
     },
     "numba_types": {
-        "CPointer": "_", "Tuple": "_", "literal": "_",
-        **dict.fromkeys(("BaseTuple", "Boolean", "Float", "Integer", "Literal", "void")),
+        "CPointer": "_", "Tuple": "_", "literal": "_", "unliteral": "_",
+        **dict.fromkeys(("BaseTuple", "Boolean", "Float", "Integer", "Literal", "Type", "void")),
     },
     "context": {
         "cast": "_, _, _, _", "get_data_type": "_", "get_value_type": "_", "get_dummy_value": "",
@@ -54,12 +62,12 @@ NAMES: dict[str, dict[str, str | None]] = {
     "builder": {
         "addrspacecast": "_, _", "bitcast": "_, _", "call": "_, _", "gep": "_, _",
         "icmp_unsigned": "_, _, _", "inttoptr": "_, _", "trunc": "_, _", "zext": "_, _",
-        "module": None,
+        "extract_value": "_, _", "ret": "_", "ret_void": "", "store": "_, _", "module": None,
     },
     "ir": {
         "ArrayType": "_, _", "Constant": "_, _", "DoubleType": "", "FloatType": "",
-        "FunctionType": "_, _", "InlineAsm": "_, _, _, side_effect=True", "IntType": "_",
-        "Undefined": None, "VoidType": "",
+        "Function": "_, _, _", "FunctionType": "_, _", "InlineAsm": "_, _, _, side_effect=True",
+        "IRBuilder": "_", "IntType": "_", "Type": None, "Undefined": None, "VoidType": "",
     },
 }  # fmt: skip
 FILES = [Path(module.__file__) for module in (cuda_target, primitives)]
@@ -71,9 +79,11 @@ def homes():
     block = function.append_basic_block()
     return {
         "cuda": cuda_target.cuda,
-        "compiler": importlib.import_module("numba.cuda.compiler"),
         "dispatcher": importlib.import_module("numba.cuda.dispatcher"),
         "CONTEXT": cuda_target.CONTEXT,
+        "CALLS": cuda_target.CALLS,
+        "models": cuda_target.models,
+        "nvvm": cuda_target.nvvm,
         "cgutils": cuda_target.cgutils,
         "types": cuda_target.numba_types,
         "numba_types": cuda_target.numba_types,
@@ -102,7 +112,7 @@ USES = uses()
 
 def test_every_internal_is_in_the_table():
     """`types` of the standard library is no internal."""
-    used = set(USES) - {("types", "SimpleNamespace")}
+    used = set(USES) - {("types", "FunctionType"), ("types", "SimpleNamespace")}
     assert {(name, one) for name, ones in NAMES.items() for one in ones} == used
 
 
@@ -170,7 +180,8 @@ INSTRUCTIONS = {
     "thread": ("out[0] = thread()", r"%tid\.x"),
     "threads": ("out[0] = threads()", r"%ntid\.x"),
 }
-MARKS = {"FULL", "bounded", "inline", "jit", "kernel", "lean"}  # which have no instruction
+# Those which have no instruction
+MARKS = {"FULL", "bounded", "inline", "interface", "jit", "kernel", "lean", "opaque_types"}
 
 
 def test_every_primitive_has_its_instruction():

@@ -6,11 +6,12 @@ import itertools
 import subprocess
 import sys
 import textwrap
+import zipfile
 
 import pytest
 from conftest import COMPILED
 
-from cugraph_ws.runtime import device_functions
+from cugraph_ws.runtime import device_functions, shipped
 from cugraph_ws.runtime.device_functions import (
     Callee,
     FunctionCode,
@@ -27,6 +28,7 @@ from numba.cuda.dispatcher import CUDADispatcher
 
 from cugraph_ws.runtime.device_compiler import compile_to_ptx
 from cugraph_ws.runtime.generated import import_text
+from cugraph_ws.runtime.machine_code import read_entry
 
 needs_compiler = pytest.mark.skipif(not COMPILED, reason="nothing is compiled")
 
@@ -126,7 +128,7 @@ EDITS = {
     "a type that a callee returns": (
         "return value * FACTOR",
         "return np.int64(value) * FACTOR",
-        ["weigh", "combine"],
+        ["weigh", "combine", "kernel"],
     ),
     "the order of fields": ('"first", "second"', '"second", "first"', ["load", "combine"]),
     "what a name stands for": ("near = weigh", "near = halve", ["halve", "combine"]),
@@ -136,7 +138,7 @@ EDITS = {
         'Parts = namedtuple("Parts", ("one", "two", "three"))\n\n@inline\ndef split(options):\n    return options[0], options[1], 2',
         ["split", "join", "combine"],
     ),
-    "the kernel": ("thread() < count", "thread() <= count", []),
+    "the kernel": ("thread() < count", "thread() <= count", ["kernel"]),
 }
 
 
@@ -206,24 +208,30 @@ import hashlib, json, sys
 from cugraph_ws.backends.cuda.listed_programs import jobs_of
 from cugraph_ws.runtime import compile_ahead, cuda_target, device_compiler
 from cugraph_ws.runtime.compile_worker import function_of
-from numba.cuda import compile as numba_compile
+from numba.cuda import compiler
 from numba.cuda.dispatcher import CUDADispatcher
 
 if sys.argv[1] == "direct":
-    cuda_target.DeviceFunction.compile_device = CUDADispatcher.compile_device
-    def direct(kernel, capability):
-        library = cuda_target._compiled(kernel.function, kernel.arguments, capability)
+    for kind in cuda_target.DeviceFunction, cuda_target.InterfaceFunction:
+        kind.compile_device = CUDADispatcher.compile_device
+    def direct(function, arguments, capability):
+        library, _ = compiler._compile_pyfunc_with_fixup(
+            function, arguments, device=False, abi="numba", cc=capability
+        )
         return str(library.get_asm_str(cc=capability))
     cuda_target._ptx = direct
 calls = [name for name, _ in compile_ahead._calls()]
 for job in jobs_of(calls, (9, 0))[::48]:
     binary = device_compiler.compile_kernel(function_of(job)(), job.kinds, job.capability)
-    print(job.name, binary.registers, hashlib.sha256(binary.code).hexdigest())
+    digest = hashlib.sha256(binary.code).hexdigest()
+    print(job.name, digest, binary.registers, binary.spilled, binary.stack, binary.shared)
 """
+SLACK = 4  # registers, by which kernels differ that are inlined in another order
 
 
 @needs_compiler
-def test_machine_code_is_what_numba_makes_directly(tmp_path, monkeypatch):
+def test_machine_code_is_as_good_as_what_numba_makes_directly(tmp_path, monkeypatch):
+    """And the same from an empty cache and from a filled one."""
     monkeypatch.setenv("CUGRAPH_WS_CACHE_DIR", str(tmp_path))
 
     def run(how):
@@ -231,12 +239,144 @@ def test_machine_code_is_what_numba_makes_directly(tmp_path, monkeypatch):
             [sys.executable, "-W", "ignore", "-c", textwrap.dedent(DIRECT), how],
             capture_output=True,
             check=True,
+            text=True,
         )
-        return done.stdout
+        return [line.split() for line in done.stdout.splitlines()]
 
-    direct = run("direct")
-    assert len(direct.splitlines()) >= 5
-    assert run("empty cache") == run("filled cache") == direct
+    made = run("empty cache")
+    assert len(made) >= 5
+    assert run("filled cache") == made
+    for (name, _, registers, *memory), (same, _, of_numba, *numbas) in zip(
+        made, run("direct"), strict=True
+    ):
+        assert (name, memory) == (same, numbas)
+        assert int(registers) <= int(of_numba) + SLACK, name
+
+
+# ----------------------------------------------------------------------------------- opaque types
+
+PROGRAM = """
+from collections import namedtuple
+import numpy as np
+from cugraph_ws.kernels.cuda.primitives import inline, interface, opaque_types, thread
+
+OPAQUE = opaque_types({"state": "state", "arrays": ["state", None]})
+Vertex = namedtuple("Vertex", "STATE")
+
+@interface("vertex")
+def load(state, vertex):
+    return Vertex(LOADED)
+
+@interface("change")
+def no_change():
+    return 0
+
+@interface("change")
+def change(vertex):
+    return CHANGE
+
+@interface(None)
+def is_small(vertex, change):
+    return vertex[0] < 5
+
+@interface(None)
+def put(state, place, change):
+    state[0][place] = change
+"""
+LOOPS = """
+@inline
+def at(state, count):
+    place = np.int64(thread())
+    return load(state, min(place, count))
+
+@inline
+def changed(state, count):
+    found = no_change()
+    vertex = at(state, count)
+    if is_small(vertex, found):
+        found = change(vertex)
+    return found
+
+def kernel(state, count):
+    put(state, count, changed(state, count))
+
+def other(arrays, count):
+    put(arrays[0], count, changed(arrays[0], count))
+    arrays[1][0] = 3
+"""
+SHARED = ["at", "changed", "kernel"]  # what serves every program
+
+
+def program(state="number", loaded="state[0][vertex]", change="vertex.number + 1"):
+    """Return the text of a program's kernels."""
+    replaced = {"STATE": state, "LOADED": loaded, "CHANGE": change}
+    text = PROGRAM
+    for name, value in replaced.items():
+        text = text.replace(name, value)
+    return text + LOOPS
+
+
+@needs_compiler
+def test_loops_that_do_not_look_into_types_serve_every_program(cache, compiled):
+    """The code of each program is that of an empty cache."""
+    programs = {
+        program(): (("int64*",), "int64"),
+        program("number other", "state[0][vertex], state[1][vertex]", "np.int64(vertex.other > 2)"): (
+            ("float64*", "uint8*"), "int64",
+        ),
+    }  # fmt: skip
+    expected = []
+    for text, kinds in programs.items():
+        cache()
+        expected.append(ptx_of(text, kinds))
+    assert len(set(expected)) == len(programs)
+    cache()
+    compiled.clear()
+    for text, kinds in programs.items():
+        assert ptx_of(text, kinds) == expected.pop(0)
+    assert [name for name in compiled if name in SHARED] == ["kernel", "changed", "at"]
+    assert compiled.count("load") == compiled.count("put") == len(programs)
+
+
+@needs_compiler
+def test_what_ships_is_found(cache, compiled, tmp_path, monkeypatch):
+    folder = cache()
+    expected = ptx_of(program(), (("int64*",), "int64"))
+    with zipfile.ZipFile(tmp_path / shipped.FUNCTIONS, "w") as archive:
+        for path in folder.glob("cuda/*.nvvm"):
+            archive.writestr(path.name, read_entry(path))
+    cache()
+    monkeypatch.setattr(shipped, "FOLDER", tmp_path)
+    compiled.clear()
+    assert ptx_of(program(), (("int64*",), "int64")) == expected
+    assert compiled == []
+
+
+@needs_compiler
+def test_a_module_serves_kernels_of_other_types(cache):
+    """Of two types of state, in turns."""
+    module = import_text(f"of_device_functions_{next(numbers)}", program())
+    kinds = (("int64*",), "int64"), (("int16*",), "int64")
+    made = [compile_to_ptx(module.kernel, kind, (9, 0)) for kind in (*kinds, *kinds)]
+    assert made[:2] == made[2:]
+    assert made[0] != made[1]
+    within = compile_to_ptx(module.other, ((*kinds[1][:1], "uint8*"), "int64"), (9, 0))
+    assert "st.global.u8" in within
+
+
+@needs_compiler
+def test_a_role_has_one_type(cache):
+    text = program(change="vertex.number + 1.5")
+    with pytest.raises(TypeError, match="change is int64 and float64 in one kernel"):
+        ptx_of(text, (("int64*",), "int64"))
+
+
+@needs_compiler
+def test_a_function_is_called_by_kernels_or_by_the_program(cache):
+    """One that takes no opaque type: what it returns would be opaque or not, by who calls it."""
+    text = program(change="no_change() + vertex.number")
+    with pytest.raises(TypeError, match=r"no_change.*is called by kernels, and by functions"):
+        ptx_of(text, (("int64*",), "int64"))
 
 
 # ----------------------------------------------------------------------------------- texts
@@ -282,7 +422,7 @@ def test_callers_are_linked_before_what_they_call():
 
     leaf = made("leaf")
     left, right = made("left", leaf), made("right", leaf)
-    order = link_order(made("top", left, made("middle", right), right))
+    order = link_order(made("top", left, made("middle", right), right), {})
     assert sorted(order) == ["leaf", "left", "middle", "right", "top"]
     for caller, callee in (
         ("top", "left"),

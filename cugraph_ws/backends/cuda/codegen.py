@@ -14,6 +14,7 @@ from functools import lru_cache, partial
 from typing import Any
 
 from cugraph_ws.backends.cuda.fields_read import fields_read, sent_fields
+from cugraph_ws.backends.cuda.opaque_types import opaque_text
 from cugraph_ws.backends.cuda.scatter_lanes import scatter_of_lanes
 from cugraph_ws.backends.cuda.schedule import layout_of
 from cugraph_ws.backends.cuda.user_min_max import spelling_of
@@ -257,11 +258,13 @@ def _written(program: VertexProgram, types: Types, variant: Variant) -> str:
             "from cugraph_ws.kernels.cuda.primitives import *",
             spelling=spelling_of(program, types),
         ),
+    ]
+    interface = [
         adaptors(combined, types, DeviceAccess(variant), fixed=fixed),
         _lane_adaptors(program, types, variant),
         *scatter_of_lanes(program, types, partial(shuffle_text, "shuffle", argument="turn")),
     ]
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join([*parts, opaque_text("\n\n".join(interface))]) + "\n"
 
 
 def has_codes(types: Types) -> bool:

@@ -36,7 +36,7 @@ from cugraph_ws.runtime.compile_ahead import (
 )
 from cugraph_ws.runtime.signature import Kind
 
-__all__ = ["alike", "jobs_of", "listing_of", "model_of", "text_of"]
+__all__ = ["alike", "jobs_of", "jobs_of_models", "listing_of", "model_of", "text_of"]
 
 
 def listing_of(program: Any, interface: str, loops: tuple[str, ...]) -> list[Any] | None:
@@ -87,11 +87,11 @@ def model_of(texts: Iterable[ProgramText], kernels: Callable[[ProgramText], Any]
     Returns
     -------
     list of JSON's values
-        The types of its arrays and parameters, by role; and for each text what was decided for it, and its kernels.
+        Fields of `Types`; and for each text what was decided for it, and its kernels.
     """
     texts = list(texts)
     types, _ = next(_written_for(texts[0].program, texts[0].interface))
-    return [_roles(types), [[_decided(text), kernels(text)] for text in texts]]
+    return [asdict(types), [[_decided(text), kernels(text)] for text in texts]]
 
 
 @lru_cache(maxsize=16)
@@ -106,26 +106,52 @@ def alike(text: ProgramText, capability: Capability) -> list[Job]:
         Compute capability.
     """
     own = _decided(text)
-    for roles, texts in _models():
+    for listed, texts in _models():
         if own is None or own not in (decided for decided, _ in texts):
             continue
         types, _ = next(_written_for(text.program, text.interface))
-        present = _roles(types)
+        roles, present = _roles(_exact(listed)), _roles(types)
         if any(kinds and not roles[role] for role, kinds in present.items()):
             continue  # the model has no such arrays
-        renamed = {tupled(roles[role]): kinds for role, kinds in present.items()}
-        jobs = []
-        for (loops, variant, _), kernels in texts:
-            source = module_source(
-                interface_source(text.program, types, Variant(**variant)), tuple(loops)
-            )
-            module = module_with(text.program.name, source)
-            jobs += [
-                Job(module, source, name, _renamed(tupled(kinds), renamed), capability)
-                for name, kinds in kernels
-            ]
-        return longest_first(jobs)
+        renamed = {roles[role]: kinds for role, kinds in present.items()}
+        return longest_first(_jobs(text.program, types, texts, renamed, capability))
     return []
+
+
+def jobs_of_models(programs: Iterable[VertexProgram], capability: Capability) -> list[Job]:
+    """Return the kernels that models launch.
+
+    Parameters
+    ----------
+    programs : iterable of VertexProgram
+        The models, as they are listed.
+    capability : (int, int)
+        Compute capability.
+    """
+    jobs = []
+    for program, (listed, texts) in zip(programs, _models(), strict=True):
+        types = _exact(listed)
+        jobs += _jobs(_saturated(program, types), types, texts, {}, capability)
+    return jobs
+
+
+def _jobs(
+    program: VertexProgram,
+    types: Types,
+    texts: Any,
+    renamed: dict[Any, Any],
+    capability: Capability,
+) -> list[Job]:
+    """Return the kernels of a program that is compiled as a model, with its own types in place of the model's."""
+    jobs = []
+    for (loops, variant, _), kernels in texts:
+        source = module_source(interface_source(program, types, Variant(**variant)), tuple(loops))
+        module = module_with(program.name, source)
+        jobs += [
+            Job(module, source, name, _renamed(tupled(kinds), renamed), capability)
+            for name, kinds in kernels
+        ]
+    return jobs
 
 
 def _decided(text: ProgramText) -> list[Any] | None:
@@ -172,10 +198,18 @@ def text_of(listed: list[Any]) -> str:
         As `listing_of` returns.
     """
     module, name, types, variant, loops = listed
-    program = getattr(importlib.import_module(module), name)
-    exact = Types(**{key: tupled(value) for key, value in types.items()})
-    program = saturated(program, Kinds(exact.state, exact.edges, exact.constants, exact.parameters))
+    exact = _exact(types)
+    program = _saturated(getattr(importlib.import_module(module), name), exact)
     return module_source(interface_source(program, exact, Variant(**variant)), tuple(loops))
+
+
+def _exact(listed: dict[str, Any]) -> Types:
+    """Return types of which JSON has made lists."""
+    return Types(**{field: tupled(value) for field, value in listed.items()})
+
+
+def _saturated(program: VertexProgram, types: Types) -> VertexProgram:
+    return saturated(program, Kinds(types.state, types.edges, types.constants, types.parameters))
 
 
 @lru_cache
