@@ -73,10 +73,11 @@ PATIENCE = 120.0  # seconds after which a call no longer waits for a fork
 SLOW = (
     "traverse", "superstep", "gather_shards", "pull_worklist", "grow_forward", "choose", "list_tight_arcs",
 )  # fmt: skip
-# The package's own file would import the whole library.
+# The package's own file would import the whole library.  Numba would import SciPy, to see whether it is there.
 CHILD = """
 import sys, types
 sys.path[:] = {path!r}
+sys.modules["scipy"] = None
 package = sys.modules["cugraph_ws"] = types.ModuleType("cugraph_ws")
 package.__path__ = {folders!r}
 from cugraph_ws.runtime.compile_worker import main

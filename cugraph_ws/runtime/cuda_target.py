@@ -139,11 +139,18 @@ def _ptx(function: Any, arguments: Types, capability: Capability) -> str:
 
 def _modules(function: Any, arguments: Types) -> list[str]:
     """Compile a kernel as a device function, and write an entry point that calls it."""
+    device_function = DeviceFunction(function, options(forceinline=True))
     opaque = function.__globals__.get(OPAQUE)
-    hidden = arguments if opaque is None else opaque.hide(function, arguments)
-    body = DeviceFunction(function, options(forceinline=True)).compile_device(hidden)
-    entry = _entry(body, opaque, arguments)
-    return link_order(entry, {} if opaque is None else opaque.layouts())
+    if opaque is None:
+        return link_order(_entry(device_function.compile_device(arguments), None, arguments), {})
+    try:
+        body = device_function.compile_device(opaque.hide(function, arguments))
+    except (NumbaError, TypeError):  # a loop looks into what is opaque, or a role has two types
+        opaque.forget(function)
+        with opaque.looking():
+            body = device_function.compile_device(arguments)
+        opaque.forget(function)
+    return link_order(_entry(body, opaque, arguments), opaque.layouts())
 
 
 def options(**chosen: Any) -> dict[str, Any]:
@@ -503,15 +510,19 @@ class OpaqueTypes:
             for role, kind in _parts(roles, given[name])
         }
         if any(self._known.get(role, kind) != kind for role, kind in known.items()):
-            self._known.clear()  # it is compiled for other types
-            for function in kernel.__globals__.values():
-                if (
-                    isinstance(function, DeviceFunction)
-                    and function.py_func.__globals__ is kernel.__globals__
-                ):
-                    function.forget()
+            self.forget(kernel)
         self._known |= known
         return tuple(_hidden(self._roles.get(name), kind) for name, kind in given.items())
+
+    def forget(self, kernel: Any) -> None:
+        """Forget what is known, and the code of the functions of a kernel's module for it."""
+        self._known.clear()
+        for function in kernel.__globals__.values():
+            if (
+                isinstance(function, DeviceFunction)
+                and function.py_func.__globals__ is kernel.__globals__
+            ):
+                function.forget()
 
     def opaque(self, role: str, kind: Any) -> Opaque:
         """Return the opaque type of what a function returns, which is the same wherever it is returned."""

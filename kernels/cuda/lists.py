@@ -113,7 +113,7 @@ def run_end(slots: Any, place: Any, last: Any) -> Any:
 
 @kernel
 def sum_chunks(
-    arcs: Any, rows: Any, adjacency: Any, control: Any, slots: Any, parts: Any
+    arcs: Any, rows: Any, adjacency: Any, control: Any, slots: Any, chunk_sums: Any
 ) -> None:  # fmt: skip
     """Add up the weights of each chunk of a run, in order, where the chunk begins."""
     if control[STOP] != 0:
@@ -130,12 +130,12 @@ def sum_chunks(
             while at < last and alike(label_at(slots, at), label):
                 part += weight_at(slots, at)
                 at += 1
-            parts[place] = part
+            chunk_sums[place] = part
 
 
 @kernel
 def weigh_runs(
-    arcs: Any, rows: Any, adjacency: Any, control: Any, slots: Any, parts: Any, totals: Any
+    arcs: Any, rows: Any, adjacency: Any, control: Any, slots: Any, chunk_sums: Any, totals: Any
 ) -> None:  # fmt: skip
     """Write the total weight of each run where it begins."""
     if control[STOP] != 0:
@@ -148,7 +148,7 @@ def weigh_runs(
             total = no_weight()
             at = np.int64(place)
             while at < end:
-                total += parts[at]
+                total += chunk_sums[at]
                 at += CHUNK
             totals[place] = total
 

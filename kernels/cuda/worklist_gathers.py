@@ -236,7 +236,14 @@ def gather_rows(
 
 @inline
 def gather_pieces(
-    team: Any, size: Any, backward: Any, edges: Any, memory: Any, now: Any, queue: Any, parts: Any
+    team: Any,
+    size: Any,
+    backward: Any,
+    edges: Any,
+    memory: Any,
+    now: Any,
+    queue: Any,
+    outcomes: Any,
 ) -> None:
     """Combine the messages of each queued piece, by a warp."""
     warp, warps, _, _, _ = team
@@ -252,13 +259,13 @@ def gather_pieces(
         gathered = fold_lanes(gathered, 32)
         has_message = any_of(FULL, has_message)
         if lane() == 0:
-            put_message(parts[0], slot, gathered)
-            parts[1][slot] = np.uint8(1) if has_message else np.uint8(0)
+            put_message(outcomes[0], slot, gathered)
+            outcomes[1][slot] = np.uint8(1) if has_message else np.uint8(0)
 
 
 @inline
 def answer_pieces(
-    team: Any, size: Any, offsets: Any, memory: Any, queue: Any, parts: Any, listing: Any
+    team: Any, size: Any, offsets: Any, memory: Any, queue: Any, outcomes: Any, listing: Any
 ) -> None:
     """Combine the pieces of each queued row, and write its vertex's new state; see `gather_rows`."""
     warp, warps, _, counters, at = team
@@ -277,8 +284,8 @@ def answer_pieces(
             pieces = (offsets[row + 1] - offsets[row] + PIECE - 1) // PIECE
             gathered, has_message = nothing(), False
             for piece in range(head + lane(), head + pieces, 32):
-                gathered = merge(gathered, take_message(parts[0], piece))
-                has_message = has_message or parts[1][piece] != 0
+                gathered = merge(gathered, take_message(outcomes[0], piece))
+                has_message = has_message or outcomes[1][piece] != 0
             gathered = fold_lanes(gathered, 32)
             has_message = any_of(FULL, has_message)
             activated, degree = answer(

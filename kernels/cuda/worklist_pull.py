@@ -184,7 +184,7 @@ def pull_worklist(
         For each superstep the active vertices, the arcs read, and the direction.
     """
     state, constants, parameters, sums = program
-    fresh, marks, queue, parts, shares, tallies = scratch
+    fresh, marks, queue, outcomes, shares, tallies = scratch
     pull_above, room, few, few_arcs, most_arcs = settings
     out_offsets = forward[0]
     in_offsets = backward[0]
@@ -272,9 +272,9 @@ def pull_worklist(
             sync_workers(alone)
             size = counters[QUEUED + at]
             if size > 0:
-                gather_pieces(team, size, backward, edges, memory, now, queue, parts)
+                gather_pieces(team, size, backward, edges, memory, now, queue, outcomes)
                 sync_workers(alone)
-                answer_pieces(team, size, in_offsets, memory, queue, parts, listing)
+                answer_pieces(team, size, in_offsets, memory, queue, outcomes, listing)
                 sync_workers(alone)
             entries, count, work = (
                 counters[LISTED + at],

@@ -294,7 +294,7 @@ def test_a_function_that_the_gpus_compiler_lacks_is_named(monkeypatch):
     def superstep():
         return None
 
-    monkeypatch.setattr(cuda_target, "_compiled", lacks)
+    monkeypatch.setattr(cuda_target, "_modules", lacks)
     superstep.__module__ = "cugraph_ws_cuda_Mine"
     with pytest.raises(ws.ProgramError, match=r"Mine: its kernel `superstep` cannot .*'log1p'"):
         compile_kernel(superstep, (), (9, 0))

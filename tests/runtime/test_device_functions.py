@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 import subprocess
 import sys
 import textwrap
@@ -10,6 +11,7 @@ import zipfile
 
 import pytest
 from conftest import COMPILED
+from model_programs import MODELS
 
 from cugraph_ws.runtime import device_functions, shipped
 from cugraph_ws.runtime.device_functions import (
@@ -24,8 +26,12 @@ from cugraph_ws.runtime.device_functions import (
 
 pytest.importorskip("numba.cuda.extending", reason="Numba-CUDA is not installed")
 
+from numba.core.errors import NumbaError
 from numba.cuda.dispatcher import CUDADispatcher
 
+from cugraph_ws.backends.cuda.listed_programs import jobs_of, jobs_of_models
+from cugraph_ws.runtime import compile_ahead, cuda_target
+from cugraph_ws.runtime.compile_worker import function_of
 from cugraph_ws.runtime.device_compiler import compile_to_ptx
 from cugraph_ws.runtime.generated import import_text
 from cugraph_ws.runtime.machine_code import read_entry
@@ -364,19 +370,65 @@ def test_a_module_serves_kernels_of_other_types(cache):
     assert "st.global.u8" in within
 
 
-@needs_compiler
-def test_a_role_has_one_type(cache):
-    text = program(change="vertex.number + 1.5")
-    with pytest.raises(TypeError, match="change is int64 and float64 in one kernel"):
-        ptx_of(text, (("int64*",), "int64"))
+# What cannot be opaque: a role of two types; a function that both kernels and other such functions call, without a
+# type that says for whom; and a loop that looks into it
+EXPOSED = {
+    "a role": ("change", "vertex.number + 1.5", "change is int64 and float64"),
+    "a function": (
+        "change",
+        "no_change() + vertex.number",
+        "is called by kernels, and by functions",
+    ),
+    "a loop": ("at", "vertex.number", "opaque change"),
+}
 
 
 @needs_compiler
-def test_a_function_is_called_by_kernels_or_by_the_program(cache):
-    """One that takes no opaque type: what it returns would be opaque or not, by who calls it."""
-    text = program(change="no_change() + vertex.number")
-    with pytest.raises(TypeError, match=r"no_change.*is called by kernels, and by functions"):
-        ptx_of(text, (("int64*",), "int64"))
+@pytest.mark.parametrize("what", EXPOSED)
+def test_what_cannot_be_opaque_is_compiled_for_its_own_types(what, cache, compiled, monkeypatch):
+    where, change, expected = EXPOSED[what]
+    text, kinds = program(change=change), (("int64*",), "int64")
+    if where == "at":
+        text = text.replace("return found\n", "return found + 1\n")
+    module = import_text(f"of_device_functions_{next(numbers)}", text)
+    hidden = module.OPAQUE.hide(module.kernel, tuple(map(cuda_target._numba_type, kinds)))
+    kernel = cuda_target.DeviceFunction(module.kernel, cuda_target.options())
+    with (
+        cuda_target._compiling_for((9, 0)),
+        pytest.raises((TypeError, NumbaError), match=expected),
+    ):
+        kernel.compile_device(hidden)
+    looked_into = re.sub(r"@interface\(.*\)", "@inline", text).replace("OPAQUE = ", "NONE = ")
+    cache()
+    plain = ptx_of(looked_into, kinds)
+    for _ in range(2):
+        assert ptx_of(text, kinds) == plain
+
+
+@needs_compiler
+def test_a_first_program_needs_numba_for_its_own_functions(cache, compiled):
+    """The models that are searches, after a search of the library; their types are others."""
+    calls = [name for name, _ in compile_ahead._calls() if name.startswith("sssp")]
+    names = {"traverse", "initialise", "choose", "push_large", "pull_alone"}
+    for job in jobs_of(calls, (9, 0)):
+        if job.text and job.name in names:
+            cuda_target.compile_functions(function_of(job)(), job.kinds)
+    assert {"traverse", "walk"} <= set(compiled)
+    compiled.clear()
+    found = set()
+    for job in jobs_of_models(MODELS, (9, 0)):
+        kernel = function_of(job)()
+        if job.name in names and kernel.__globals__["SWAPS"]:
+            cuda_target.compile_functions(kernel, job.kinds)
+            found |= {job.name}
+            own = {
+                name
+                for name, value in vars(sys.modules[job.module]).items()
+                if isinstance(value, cuda_target.InterfaceFunction) or name.startswith("user_")
+            }
+            assert set(compiled) - {"stored_int32", "loaded_int32", "added"} <= own
+            compiled.clear()
+    assert found >= {"traverse", "choose", "initialise"}
 
 
 # ----------------------------------------------------------------------------------- texts

@@ -21,6 +21,7 @@ PARAMETERS = {
     "outbox": "messages",
     "outboxes": ["messages", "messages"],
     "program": ["state", "constants", "parameters", None],
+    "parts": "parts",
     "hubs": [*[None] * 5, "parts", None, None],
     "scratch": ["state", None, None, ["parts", None], None, None],
 }

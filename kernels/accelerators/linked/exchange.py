@@ -210,7 +210,7 @@ def find_example(
 
 @kernel
 def mark_changed(
-    vertices: Any, number: Any, bitmaps: Any, state: Any, links: Any, halo: Any, window: Any,
+    vertices: Any, number: Any, bitmaps: Any, states: Any, links: Any, halo: Any, window: Any,
     serial: Any, rest: Any, ledger: Any, control: Any,
 ) -> None:  # fmt: skip
     """Store a bit for each boundary vertex into the windows, and the value of those that have changed.
@@ -220,7 +220,7 @@ def mark_changed(
     Parameters
     ----------
     vertices : int
-    state : tuple of one array of [vertices]
+    states : tuple of one array of [vertices]
     links, window, serial, ledger
         As for `traverse_linked`; `serial` is that of the first exchange of the sequence.
     halo : (int[n], int64[size + 1], int64[size], int64[size])
@@ -246,7 +246,7 @@ def mark_changed(
     boundary, bounds, _, _ = halo
     _, _, values, marks, starts, _ = window
     half = (serial + ledger[rest + MEETINGS]) & 1
-    value = state[0][example]
+    value = states[0][example]
     step = blocks() * threads() * GROUPS
     marked, unlike = np.int64(0), False
     for peer in range(size):
@@ -257,7 +257,7 @@ def mark_changed(
         box = half * size + rank
         remote_marks = starts[3 * size + peer] + box * room
         if warp == 0 and lane() == 0:
-            copy_sent(state, example, values, starts[2 * size + peer] + box * capacity)
+            copy_sent(states, example, values, starts[2 * size + peer] + box * capacity)
         for base in range(
             32 * GROUPS * warp + lane(), count + lane(), step
         ):  # all lanes come along
@@ -266,7 +266,7 @@ def mark_changed(
                 entry = base + 32 * group
                 vertex = np.int64(boundary[begin + min(entry, count - 1)])  # all loads at once
                 is_changed = np.int32(has(changed, vertex)) & np.int32(entry < count)
-                unlike = unlike or (is_changed != 0 and state[0][vertex] != value)
+                unlike = unlike or (is_changed != 0 and states[0][vertex] != value)
                 bits |= is_changed << group
             mine = votes(bits)
             word = (base >> 5) + lane()
