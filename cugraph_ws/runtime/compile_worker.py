@@ -20,13 +20,14 @@ from selectors import EVENT_READ, DefaultSelector
 from typing import IO, Any
 
 from cugraph_ws.runtime.compile_ahead import Job
-from cugraph_ws.runtime.device_compiler import compile_if_free
+from cugraph_ws.runtime.device_compiler import compile_if_free, is_kept
 from cugraph_ws.runtime.generated import import_text, kernel_file, kernel_module
 
 __all__ = ["function_of", "main", "source_of"]
 
 INPUT, READ = 0, 1 << 16
 URGENT = 4  # further jobs at a time: calls wait for them
+FEW = 4  # processes, below which kernels' functions are compiled before the fork
 TEXTS = 8  # modules of programs' texts that stay imported, 3 MB each
 CAPABILITY = (7, 5)  # for which the compiler is used first; any does
 
@@ -81,11 +82,20 @@ def _import(job: Job, texts: list[str]) -> None:
         del texts[:-TEXTS]
 
 
+def _compile_functions(job: Job) -> None:
+    """Compile what kernels share once, where each fork would do it: for few cores."""
+    from cugraph_ws.runtime import cuda_target
+
+    with contextlib.suppress(Exception):  # as of `_compile`
+        cuda_target.compile_functions(function_of(job)(), job.kinds)
+
+
 class _Server:
     """Reads jobs and forks a process for each, `most` at a time."""
 
     def __init__(self, most: int, answers: IO[str]) -> None:
         self._most, self._answers = most + URGENT, answers
+        self._few = most < FEW
         self._selector = DefaultSelector()
         self._selector.register(INPUT, EVENT_READ)
         self._waiting: deque[tuple[int, Job]] = deque()
@@ -118,6 +128,8 @@ class _Server:
 
     def _begin(self, number: int, job: Job) -> None:
         _import(job, self._texts)
+        if self._few and not is_kept(source_of(job), job.name, job.kinds, job.capability):
+            _compile_functions(job)
         ours, theirs = os.pipe()
         process = os.fork()
         if not process:
