@@ -60,7 +60,8 @@ MAKING = ("arc_buckets", "build", "masks", "numbering", "split")
 # Functions whose kernels are compiled after the first graph's, if there are enough processes: those that are
 # called most, and searches, whose kernels take longest
 NEXT = (
-    "bfs", "core_number", "pagerank", "sssp", "weakly_connected_components", "widest_path",
+    "bfs", "core_number", "louvain", "multi_source_bfs", "pagerank", "sssp", "triangle_count",
+    "weakly_connected_components", "widest_path",
 )  # fmt: skip
 ENOUGH, MANY = 4, 8  # MANY: also for functions with weights, before a graph has any
 RARE = ("finish_shards", "gather_shards")  # launched on very large graphs only
