@@ -204,9 +204,9 @@ def with_other_features(jobs: Iterable[Job]) -> Iterator[Job]:
             ): None
             for other in others
         }
-        yield job
-        for text in texts:
-            yield job._replace(module=module_with(job.module, text), text=text)
+        program, _, _ = job.module.rpartition("_")
+        for text in {job.text: None} | texts:
+            yield job._replace(module=module_with(program, text), text=text)
 
 
 def _compile_functions(folder: Path, jobs: Sequence[Job]) -> None:

@@ -175,10 +175,8 @@ class DeviceFunction(dispatcher.CUDADispatcher):  # type: ignore[misc]
         """Return its code for types of arguments: what stands for Numba's result of a compilation."""
         try:
             return self.code_for(args)
-        except (
-            _NotYetKnownError
-        ):  # what the cache has calls something that its callees do not return
-            return self._with(args, None)
+        except _NotYetKnownError:  # none will: what the cache has is of other callees
+            return self._made(args, None)
 
     def code_for(self, args: Types) -> _Compiled:
         """Do as `compile_device`.
@@ -189,11 +187,11 @@ class DeviceFunction(dispatcher.CUDADispatcher):  # type: ignore[misc]
             If it calls functions with opaque types that no function has returned yet.
         """
         if args not in self.overloads:
-            return self._with(args, _Instance(self.py_func, args, self.targetoptions).found())
+            return self._made(args, _Instance(self.py_func, args, self.targetoptions).found())
         compiled: _Compiled = self.overloads[args]
         return compiled
 
-    def _with(self, args: Types, library: _Library | None) -> _Compiled:
+    def _made(self, args: Types, library: _Library | None) -> _Compiled:
         """Return its code, compiled by Numba if it is not given."""
         instance = _Instance(self.py_func, args, self.targetoptions)
         if library is None:
@@ -543,11 +541,10 @@ class OpaqueTypes:
         """Return a type whose code is that of `kind` when its places have been filled."""
         if isinstance(kind, Opaque):
             return Opaque(kind.role, self.shown(kind))
-        if isinstance(kind, numba_types.BaseTuple) and any(
-            isinstance(part, Opaque) for part in kind.types
-        ):
-            return numba_types.Tuple([self.filled(part) for part in kind.types])
-        return kind
+        if not isinstance(kind, numba_types.BaseTuple):
+            return kind
+        parts = tuple(map(self.filled, kind.types))
+        return kind if parts == tuple(kind.types) else numba_types.Tuple(parts)
 
     def layouts(self) -> dict[str, str]:
         """Return the layout of each opaque type, as LLVM writes it."""

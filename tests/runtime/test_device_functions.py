@@ -178,6 +178,7 @@ def test_other_types_are_other_entries(cache, compiled):
 @needs_compiler
 def test_entries_serve_every_capability(cache):
     """So their names need not have it."""
+    ptx_of(KERNEL)  # the primitives are compiled once in a process
     found = []
     for capability in ((7, 5), (9, 0), (12, 0)):
         folder = cache()
@@ -368,6 +369,25 @@ def test_a_module_serves_kernels_of_other_types(cache):
     assert made[0] != made[1]
     within = compile_to_ptx(module.other, ((*kinds[1][:1], "uint8*"), "int64"), (9, 0))
     assert "st.global.u8" in within
+
+
+def test_parts_of_parameters_are_hidden_and_filled():
+    """However deep they lie; tuples without such parts stay what they are."""
+    kinds = ("int64", (("float32*", ("uint8*",)), "int64*"), ("int64", "int64"))
+    types_of = tuple(map(cuda_target._numba_type, kinds))
+    opaque = cuda_target.OpaqueTypes({"deep": [[None, "state"], None], "plain": None})
+
+    def kernel(number, deep, plain):
+        """Take a part that is opaque."""
+
+    number, deep, plain = opaque.hide(kernel, types_of)
+    assert (number, plain) == (types_of[0], types_of[2])
+    assert "opaque state" in str(deep)
+    assert "float32*" in str(deep)
+    layout = cuda_target.CONTEXT.get_value_type
+    assert layout(opaque.filled(deep)) == layout(types_of[1])
+    assert opaque.filled(plain) is plain
+    assert opaque.layouts() == {"state": str(layout(types_of[1].types[0].types[1]))}
 
 
 # What cannot be opaque: a role of two types; a function that both kernels and other such functions call, without a

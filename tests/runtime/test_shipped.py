@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
 import shipped as script
 from conftest import COMPILED
 from llvmlite import binding
+from model_programs import MODELS
 
+from cugraph_ws.backends.cuda.listed_programs import jobs_of_models
 from cugraph_ws.runtime import machine_code, shipped
 from cugraph_ws.runtime.compile_ahead import Job
 from cugraph_ws.runtime.compile_worker import function_of, source_of
@@ -120,6 +124,40 @@ def test_kernels_that_ship_are_those_that_sources_give(monkeypatch, tmp_path):
     monkeypatch.setattr(script, "ProcessPoolExecutor", NoPool)
     script.ship_kernels(tmp_path / "again", jobs[1:], into=folder)
     assert len(list(folder.glob("take_low-*.cubin"))) == 1, "what is there is not compiled again"
+
+
+@pytest.fixture
+def kernel_of_a_model():
+    """A small kernel of a program that stands for users'."""
+    return next(job for job in jobs_of_models(MODELS, (9, 0)) if job.name == "initialise")
+
+
+@pytest.mark.skipif(not COMPILED, reason="it compiles")
+def test_functions_that_ship_are_all_but_the_programs_own(kernel_of_a_model, tmp_path):
+    pytest.importorskip("numba.cuda.extending", reason="Numba-CUDA is not installed")
+    size = script.ship_functions(tmp_path / "build", [kernel_of_a_model], into=tmp_path)
+    path = tmp_path / shipped.FUNCTIONS
+    assert size == path.stat().st_size
+    kept = {name.rpartition("-")[0] for name in zipfile.ZipFile(path).namelist()}
+    assert {"initialise", "put", "with_sums", "blocks"} <= kept
+    compiled = {entry.name.rpartition("-")[0] for entry in (tmp_path / "build").rglob("*.nvvm")}
+    assert compiled - kept == {"user_init"}
+
+
+def test_programs_with_other_features_differ_in_constants(kernel_of_a_model):
+    jobs = list(script.with_other_features([kernel_of_a_model]))
+    assert jobs[0] == kernel_of_a_model
+    assert len({job.module for job in jobs}) == len({job.text for job in jobs}) == len(jobs)
+    lines = kernel_of_a_model.text.splitlines()
+    seen = set()
+    for job in jobs[1:]:
+        changed = {
+            now for before, now in zip(lines, job.text.splitlines(), strict=True) if before != now
+        }
+        assert all(re.fullmatch(r"[A-Z]+ = \w+", line) for line in changed)
+        seen |= changed
+    assert {"SETTLES = True", "TERMS = 1", "ORDERED = True"} <= seen
+    assert any({"SETTLES = True", "TERMS = 1"} <= set(job.text.splitlines()) for job in jobs)
 
 
 class NoPool:

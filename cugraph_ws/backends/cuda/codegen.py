@@ -251,20 +251,15 @@ def _written(program: VertexProgram, types: Types, variant: Variant) -> str:
     fixed = {"ANY": program.combine == "any"}
     if variant.swaps:
         fixed["ORDERED"] = variant.ordered
-    parts = [
-        f'"""CUDA kernels of the vertex program {program.name}, generated."""',
-        *program_text(
-            program,
-            "from cugraph_ws.kernels.cuda.primitives import *",
-            spelling=spelling_of(program, types),
-        ),
-    ]
+    title = f'"""CUDA kernels of the vertex program {program.name}, generated."""'
+    primitives = "from cugraph_ws.kernels.cuda.primitives import *"
+    own = program_text(program, primitives, spelling=spelling_of(program, types))
     interface = [
         adaptors(combined, types, DeviceAccess(variant), fixed=fixed),
         _lane_adaptors(program, types, variant),
         *scatter_of_lanes(program, types, partial(shuffle_text, "shuffle", argument="turn")),
     ]
-    return "\n\n".join([*parts, opaque_text("\n\n".join(interface))]) + "\n"
+    return "\n\n".join([title, *own, opaque_text("\n\n".join(interface))]) + "\n"
 
 
 def has_codes(types: Types) -> bool:
