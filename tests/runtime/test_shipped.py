@@ -139,7 +139,11 @@ def test_functions_that_ship_are_all_but_the_programs_own(kernel_of_a_model, tmp
     path = tmp_path / shipped.FUNCTIONS
     assert size == path.stat().st_size
     kept = {name.rpartition("-")[0] for name in zipfile.ZipFile(path).namelist()}
-    assert {"initialise", "put", "with_sums", "blocks"} <= kept
+    assert {
+        "initialise",
+        "put",
+        "with_sums",
+    } <= kept  # primitives may have been compiled by this process
     compiled = {entry.name.rpartition("-")[0] for entry in (tmp_path / "build").rglob("*.nvvm")}
     assert compiled - kept == {"user_init"}
 
