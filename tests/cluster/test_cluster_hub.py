@@ -80,7 +80,7 @@ def test_a_lost_worker_ends_the_run_and_the_next_one_has_new_links(
     with graph_on() as graph:
         ws.run(Endless, graph, max_iter=3, **GPU)
         victim = crowd.wait_for(SIZE)[1]
-        timer = threading.Timer(0.5, lambda: crowd.signal(victim))
+        timer = threading.Timer(2.0, lambda: crowd.signal(victim))  # when the run has begun
         timer.start()
         found, seconds = timed(lambda: ws.run(Endless, graph, max_iter=1_000_000, **GPU))
         timer.join()

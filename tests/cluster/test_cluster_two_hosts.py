@@ -80,7 +80,7 @@ def test_a_lost_worker_ends_the_run_on_both_hosts(client: Client) -> None:
         ws.run(Endless, graph, max_iter=3, **GPU)
         processes = client.run(os.getpid)
         victim = processes[min(processes)]
-        timer = threading.Timer(0.5, lambda: os.kill(victim, signal.SIGKILL))
+        timer = threading.Timer(2.0, lambda: os.kill(victim, signal.SIGKILL))
         timer.start()
         begun = time.monotonic()
         with pytest.raises(ws.WorkerLostError):
