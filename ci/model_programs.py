@@ -54,13 +54,18 @@ class SentSums:
         return gathered * p.factor, gathered > 3
 
 
-def least(*, tree: bool) -> ws.VertexProgram:
-    """Return a search whose one state only falls, and perhaps the tree of its paths."""
+def least(*, of_some: bool, tree: bool) -> ws.VertexProgram:
+    """Return a search whose one state only falls.
+
+    Its messages may depend on the vertices (`of_some`), and it may have the tree of its paths.
+    """
 
     @ws.vertex_program
     class Least:
         far: ws.float32
         weight: ws.edge(ws.int32)
+        if of_some:
+            open: ws.vertex_value(ws.boolean, default=True)
         start: ws.vertex_parameter
         if tree:
             before: ws.predecessor
@@ -69,38 +74,20 @@ def least(*, tree: bool) -> ws.VertexProgram:
         def init(vertex, p):
             return 0.0 if vertex == p.start else math.inf
 
-        def compute(src, edge):
-            return src.far + edge.weight
+        if of_some:
+
+            def compute(src, edge):
+                return src.far + edge.weight + (1 if src.open else 2)
+
+        else:
+
+            def compute(src, edge):
+                return src.far + edge.weight
 
         def apply(old, gathered):
             return min(old.far, gathered)
 
     return Least
-
-
-def least_of_some(*, tree: bool) -> ws.VertexProgram:
-    """Return such a search, whose messages depend on the vertices."""
-
-    @ws.vertex_program
-    class LeastOfSome:
-        far: ws.float32
-        weight: ws.edge(ws.int32)
-        open: ws.vertex_value(ws.boolean, default=True)
-        start: ws.vertex_parameter
-        if tree:
-            before: ws.predecessor
-        combine = min
-
-        def init(vertex, p):
-            return 0.0 if vertex == p.start else math.inf
-
-        def compute(src, edge):
-            return src.far + edge.weight + (1 if src.open else 2)
-
-        def apply(old, gathered):
-            return min(old.far, gathered)
-
-    return LeastOfSome
 
 
 @ws.vertex_program
@@ -130,5 +117,5 @@ class Waves:
 
 # Those without constants first: others are taken only for programs that have them
 MODELS = (
-    Sums, SentSums, least(tree=False), least(tree=True), least_of_some(tree=False), least_of_some(tree=True), Waves,
+    Sums, SentSums, *(least(of_some=some, tree=tree) for some in (False, True) for tree in (False, True)), Waves,
 )  # fmt: skip

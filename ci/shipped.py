@@ -28,7 +28,7 @@ import zipfile
 import zlib
 from collections.abc import Container, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from functools import partial
+from functools import lru_cache, partial
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -52,6 +52,7 @@ LIMIT = (
 ENTRIES = {"cpu": ("*.nbc", "types-*"), "cuda": ("*.cubin",)}
 # Compute capabilities with machine code of their own
 TOGETHER = {"SETTLES": ("False", "True"), "CHANGES": ("False", "True"), "TERMS": ("0", "1")}
+CONSTANT = re.compile(r"^([A-Z]+) = (\w+)$", re.MULTILINE)
 APART = ("ANY", "KEEPS", "ORDERED", "TARGETS")
 ARCHITECTURES = ("7.5", "8.0", "8.6", "8.9", "9.0", "10.0", "12.0")
 CALLS = """
@@ -183,30 +184,30 @@ def ship_functions(folder: Path, jobs: Sequence[Job], *, into: Path) -> int:
 
 
 def with_other_features(jobs: Iterable[Job]) -> Iterator[Job]:
-    """Yield kernels of programs, and the same ones as they are for programs with other features.
-
-    Loops know a program's features by constants of its text.  `TOGETHER` are tried in all combinations, since a
-    function depends on several of them, `APART` one by one.
-    """
+    """Yield kernels of programs, and the same ones as they are for programs with other features."""
     for job in jobs:
-        own = dict(re.findall(r"^([A-Z]+) = (\w+)$", job.text, re.MULTILINE))
-        others = [
-            dict(zip(TOGETHER, chosen, strict=True))
-            for chosen in itertools.product(*TOGETHER.values())
-        ]
-        others += [{name: str(own[name] != "True")} for name in APART]
-        texts = {
-            re.sub(
-                r"^([A-Z]+) = (\w+)$",
-                lambda found, other=other: f"{found[1]} = {other.get(found[1], found[2])}",
-                job.text,
-                flags=re.MULTILINE,
-            ): None
-            for other in others
-        }
         program, _, _ = job.module.rpartition("_")
-        for text in {job.text: None} | texts:
+        for text in _texts_with_other_features(job.text):
             yield job._replace(module=module_with(program, text), text=text)
+
+
+@lru_cache
+def _texts_with_other_features(text: str) -> list[str]:
+    """Return a text, and what it is with other constants, by which loops know a program's features.
+
+    `TOGETHER` are tried in all combinations, since a function depends on several of them, `APART` one by one.
+    """
+    own = dict(CONSTANT.findall(text))
+    combinations = itertools.product(*TOGETHER.values())
+    features = [dict(zip(TOGETHER, values, strict=True)) for values in combinations]
+    features += [{name: str(own[name] != "True")} for name in APART]
+    texts = [
+        CONSTANT.sub(
+            lambda line, chosen=chosen: f"{line[1]} = {chosen.get(line[1], line[2])}", text
+        )
+        for chosen in features
+    ]
+    return list(dict.fromkeys([text, *texts]))
 
 
 def _compile_functions(folder: Path, jobs: Sequence[Job]) -> None:

@@ -198,7 +198,12 @@ class DeviceFunction(dispatcher.CUDADispatcher):  # type: ignore[misc]
             compiled = super().compile_device(args)
             symbol, returns = compiled.fndesc.mangled_name, compiled.signature.return_type
             library = instance.kept(compiled.library, symbol, returns)
-        self.overloads[args] = stand_in = _Compiled(instance, library)
+        return self._noted(library)
+
+    def _noted(self, library: _Library) -> _Compiled:
+        """Let Numba find its code for the types of an instance."""
+        stand_in = _Compiled(library.instance, library)
+        self.overloads[library.instance.arguments] = stand_in
         CONTEXT.insert_user_function(stand_in, stand_in, [library])
         return stand_in
 
@@ -288,10 +293,10 @@ class _Instance(NamedTuple):
             for place, callee in waiting.items():
                 with contextlib.suppress(_NotYetKnownError):
                     called[place] = self._called(callee)
-            left = {place: waiting[place] for place in waiting.keys() - called.keys()}
-            if len(left) == len(waiting):
-                raise _NotYetKnownError(next(iter(left.values())).name)
-            waiting = left
+            unknown = {place: waiting[place] for place in waiting.keys() - called.keys()}
+            if len(unknown) == len(waiting):
+                raise _NotYetKnownError(next(iter(unknown.values())).name)
+            waiting = unknown
         return [called[place] for place in range(len(callees))]
 
     def kept(self, library: Any, symbol: str, returns: Any) -> _Library:
@@ -441,7 +446,7 @@ def _numba_type(kind: Kind) -> Any:
 # ------------------------------------------------------------------------ opaque types
 
 
-class Opaque(numba_types.Type):  # type: ignore[misc]
+class Opaque(numba_types.Type):  # type: ignore[misc]  # Numba and llvmlite have no types for checkers
     """A type of a program that kernels hand on and do not look into.
 
     Code for it has a place for its layout, so the same code serves all programs.
@@ -459,7 +464,7 @@ class Opaque(numba_types.Type):  # type: ignore[misc]
         super().__init__(f"opaque {role}" if known is None else f"opaque {role}: {known}")
 
 
-class _Layout(ir.Type):  # type: ignore[misc]
+class _Layout(ir.Type):  # type: ignore[misc]  # as of `Opaque`
     """The place for the layout of an opaque type."""
 
     def __init__(self, role: str) -> None:
@@ -476,7 +481,7 @@ class _Layout(ir.Type):  # type: ignore[misc]
 
 
 @register_model(Opaque)
-class _OpaqueModel(models.PrimitiveModel):  # type: ignore[misc]
+class _OpaqueModel(models.PrimitiveModel):  # type: ignore[misc]  # as of `Opaque`
     def __init__(self, manager: Any, kind: Opaque) -> None:
         layout = _Layout(kind.role) if kind.known is None else CONTEXT.get_value_type(kind.known)
         super().__init__(manager, kind, layout)
@@ -500,17 +505,15 @@ class OpaqueTypes:
     def hide(self, kernel: Any, arguments: Types) -> Types:
         """Return the types with which a kernel is compiled, of those with which it is launched."""
         names = inspect.signature(kernel).parameters
-        given = dict(zip(names, arguments, strict=True))
-        known = {
-            role: kind
-            for name, roles in self._roles.items()
-            if name in given
-            for role, kind in _parts(roles, given[name])
-        }
+        known: dict[str, Any] = {}
+        hidden = tuple(
+            _hidden(self._roles.get(name), kind, known)
+            for name, kind in zip(names, arguments, strict=True)
+        )
         if any(self._known.get(role, kind) != kind for role, kind in known.items()):
             self.forget(kernel)
         self._known |= known
-        return tuple(_hidden(self._roles.get(name), kind) for name, kind in given.items())
+        return hidden
 
     def forget(self, kernel: Any) -> None:
         """Forget what is known, and the code of the functions of a kernel's module for it."""
@@ -524,10 +527,7 @@ class OpaqueTypes:
 
     def opaque(self, role: str, kind: Any) -> Opaque:
         """Return the opaque type of what a function returns, which is the same wherever it is returned."""
-        kind = numba_types.unliteral(kind)
-        if self._known.setdefault(role, kind) != kind:
-            raise TypeError(f"{role} is {self._known[role]} and {kind} in one kernel")
-        return Opaque(role)
+        return _opaque(role, numba_types.unliteral(kind), self._known)
 
     def shown(self, kind: Any) -> Any:
         """Return what a type is that may be opaque."""
@@ -560,24 +560,21 @@ class OpaqueTypes:
             self.looks = False
 
 
-def _parts(roles: Any, kind: Any) -> Iterator[tuple[str, Any]]:
-    """Yield each opaque part of a parameter's type: its role, and what it is."""
-    if isinstance(roles, str):
-        yield roles, kind
-    elif roles is not None:
-        for role, part in zip(roles, kind.types, strict=True):
-            yield from _parts(role, part)
+def _opaque(role: str, kind: Any, known: dict[str, Any]) -> Opaque:
+    """Return an opaque type, and note what it is, which is the same wherever it is known."""
+    if known.setdefault(role, kind) != kind:
+        raise TypeError(f"{role} is {known[role]} and {kind} in one kernel")
+    return Opaque(role)
 
 
-def _hidden(roles: Any, kind: Any) -> Any:
-    """Return a parameter's type, its parts with roles opaque."""
+def _hidden(roles: Any, kind: Any, known: dict[str, Any]) -> Any:
+    """Return a parameter's type, its parts with roles opaque, and note what these are."""
     if isinstance(roles, str):
-        return Opaque(roles)
+        return _opaque(roles, kind, known)
     if roles is None:
         return kind
-    return numba_types.Tuple(
-        [_hidden(role, part) for role, part in zip(roles, kind.types, strict=True)]
-    )
+    parts = zip(roles, kind.types, strict=True)
+    return numba_types.Tuple([_hidden(role, part, known) for role, part in parts])
 
 
 class InterfaceFunction(DeviceFunction):
@@ -595,9 +592,8 @@ class InterfaceFunction(DeviceFunction):
         super().__init__(function, options)
         self._role = role
         self._inner = DeviceFunction(function, options)
-        self._seen: dict[
-            Types, bool
-        ] = {}  # whether its callers look into opaque types, by types of arguments
+        # Whether its callers look into opaque types, by types of arguments
+        self._seen: dict[Types, bool] = {}
 
     def code_for(self, args: Types) -> _Compiled:
         """Return its code for types of arguments, by way of one that looks into opaque types."""
@@ -613,7 +609,7 @@ class InterfaceFunction(DeviceFunction):
             else:
                 with opaque.looking():
                     inner = self._inner.compile_device(tuple(map(opaque.shown, args)))
-                self.overloads[args] = self._by_way_of(inner, args, opaque)
+                self._noted(self._by_way_of(inner, args, opaque))
         compiled: _Compiled = self.overloads[args]
         return compiled
 
@@ -622,7 +618,8 @@ class InterfaceFunction(DeviceFunction):
         super().forget()
         self._seen.clear()
 
-    def _by_way_of(self, inner: _Compiled, args: Types, opaque: OpaqueTypes) -> _Compiled:
+    def _by_way_of(self, inner: _Compiled, args: Types, opaque: OpaqueTypes) -> _Library:
+        """Write code that takes opaque values apart, and calls that for what they are."""
         returns = inner.restype if self._role is None else opaque.opaque(self._role, inner.restype)
         instance = _Instance(self.py_func, args, self.targetoptions)
         given, result = tuple(map(opaque.filled, args)), opaque.filled(returns)
@@ -640,10 +637,7 @@ class InterfaceFunction(DeviceFunction):
         # Types that differ in their roles only have the same text, and callers that declare them apart
         name = " ".join([self.__name__, *map(str, args)])
         code = _of_module(module, self.__name__, name, inner, entry=False)
-        library = _Library(instance, returns, code)
-        stand_in = _Compiled(instance, library)
-        CONTEXT.insert_user_function(stand_in, stand_in, [library])
-        return stand_in
+        return _Library(instance, returns, code)
 
 
 def _entry(body: _Compiled, opaque: OpaqueTypes | None, arguments: Types) -> ResolvedCode:

@@ -196,9 +196,13 @@ def kept(key: str) -> list[FunctionCode]:
     if archive is not None:
         with contextlib.suppress(KeyError, zipfile.BadZipFile):
             codes += _codes(archive.read(key))
-    path = _path(key)
+    return [*codes, *_on_disk(_path(key))]
+
+
+def _on_disk(path: Path | None) -> list[FunctionCode]:
+    """Return the codes of an entry's file."""
     content = None if path is None or not is_private(path.parent) else read_entry(path)
-    return codes if content is None else [*codes, *_codes(content)]
+    return [] if content is None else list(_codes(content))
 
 
 def keep(key: str, code: FunctionCode) -> None:
@@ -206,7 +210,7 @@ def keep(key: str, code: FunctionCode) -> None:
     path = _path(key)
     if path is None:
         return
-    codes = [code, *(old for old in kept(key) if old.callees != code.callees)]
+    codes = [code, *(old for old in _on_disk(path) if old.callees != code.callees)]
     with contextlib.suppress(OSError):
         if private_folder(path.parent):
             write_entry(path, json.dumps(codes[:MOST]).encode())

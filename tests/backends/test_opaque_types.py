@@ -65,8 +65,8 @@ def fine(state, edges, arc):
 
 def wrong(state, constants, edges, outbox):
     first, second = constants
-    for one in edges:
-        one += state[0]
+    for array in edges:
+        array += state[0]
     return outbox + 1
 """
     fine, wrong = (node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef))
