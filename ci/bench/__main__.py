@@ -12,7 +12,6 @@ COMMANDS = {
     "gpu": ("bench.gpu.parts", "one GPU: ours, cuGraph, cuSPARSE"),
     "cluster": ("bench.cluster.parts", "several GPUs: builds, functions, exchange, scaling, cuGraph, Parquet"),
     "compare": ("bench.compare", "two checkouts in turns, in new processes: times, first calls, memory"),
-    "estimates": ("bench.cpu.estimates", "ws.estimate_memory against the memory that builds take"),
     "runs": ("bench.runs", "ws.estimate_memory against the memory that runs of all functions take"),
     "fuzz": ("fuzz.functions", "random graphs through all functions: the GPU against the CPU"),
     "small": ("bench.checks.small", "functions and schedules on small graphs, for compute-sanitizer"),

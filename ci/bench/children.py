@@ -1,4 +1,4 @@
-"""Child processes, whose output is shown, and which are ended after a time limit or all at once."""
+"""Child processes: those whose output is shown, and which are ended after a time limit or all at once; and those that answer."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ import signal
 import subprocess
 import sys
 import threading
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from pathlib import Path
 from typing import NamedTuple
 
 from bench.checkout import ROOT, environment
@@ -138,3 +140,30 @@ def side_by_side(command: list[str], seconds: float) -> Done:
         ends = list(pool.map(run, range(PROCESSES)))
     worst = next((end for end in ends if end.code != 0), ends[0])
     return Done(worst.code, "\n".join(end.text for end in ends if end is not worst) + worst.text)
+
+
+def in_new_process(
+    module: str, *words: str, cwd: Path | None = None, cores: Sequence[int] = (), **variables: str
+) -> list[str]:
+    """Run a module of this package in a new process; return the lines that it prints, or raise with its errors.
+
+    Parameters
+    ----------
+    module : str
+    *words : str
+        Its arguments.
+    cwd : Path, optional
+        Its folder, from which modules are imported first.
+    cores : sequence of int
+        The cores that it may use; by default all.
+    **variables : str
+        Further variables of its environment.
+    """
+    limit = ["taskset", "-c", ",".join(map(str, cores))] if cores else []
+    done = subprocess.run(
+        [*limit, sys.executable, "-m", module, *words], check=False, capture_output=True, text=True,
+        cwd=cwd, env=environment(**variables),
+    )  # fmt: skip
+    if done.returncode:
+        raise RuntimeError(f"{module} {' '.join(words)}: {done.stderr[-2000:]}")
+    return done.stdout.splitlines()

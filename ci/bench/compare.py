@@ -19,8 +19,8 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -28,6 +28,7 @@ from typing import Any
 from bench import runs
 from bench.checkout import ROOT, python_path
 from bench.graphs import GENERATED
+from bench.run_calls import CASES
 from bench.tables import Table, milliseconds
 from bench.timing import clocked
 
@@ -36,10 +37,12 @@ BUILD, MEMORY = "build from a frame", "peak memory, MB"
 PYTHON = [sys.executable, "-P"]  # does not import modules from the current folder
 NEAR = 1e-4  # relative difference of sums over a result
 TURNS = ("old", "new")
-FUNCTIONS = (  # of `bench.runs.CASES`
+COLUMNS = ["", "old, ms", "new, ms", "new ÷ old"]
+FUNCTIONS = (  # of `bench.run_calls.CASES`
     "bfs", "sssp", "widest_path", "pagerank", "weakly_connected_components", "core_number", "multi_source_bfs",
     "multi_source_sssp", "belief_propagation", "maximal_bipartite_matching",
 )  # fmt: skip
+Ask = Callable[[str], tuple[float, list[float]]]  # takes a function's name, or that of a figure
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -49,19 +52,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("new", type=Path, nargs="?", default=ROOT, help="by default this one")
     parser.add_argument("--graphs", nargs="+", default=["RMAT14"], metavar="NAME", type=_graph,
                         help="RMAT and its scale, in a pandas frame; or one that is generated on the GPU")  # fmt: skip
-    parser.add_argument("--functions", nargs="+", choices=runs.CASES, default=list(FUNCTIONS), metavar="FUNCTION",
-                        help=f"of {', '.join(runs.CASES)}; by default {', '.join(FUNCTIONS)}")  # fmt: skip
+    parser.add_argument("--functions", nargs="+", choices=CASES, default=list(FUNCTIONS), metavar="FUNCTION",
+                        help=f"of {', '.join(CASES)}; by default {', '.join(FUNCTIONS)}")  # fmt: skip
     parser.add_argument("--pairs", type=int, default=9, help="of processes")
     parser.add_argument("--alternate", type=int, default=0, metavar="CALLS",
                         help="compare so many calls of each function in two processes that live on")  # fmt: skip
-    parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     asked = parser.parse_args(arguments)
     if asked.serve:
         return serve(asked.graphs[0])
-    if asked.child:
-        print(json.dumps(measured(asked.graphs[0], asked.functions)))
-        return 0
     equal = True
     with tempfile.TemporaryDirectory() as folder:
         paths = {name: view(getattr(asked, name), Path(folder, name)) for name in TURNS}
@@ -69,15 +68,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             if asked.alternate:
                 table, alike = alternated(paths, graph, asked.functions, asked.alternate)
             else:
-                facts: dict[str, list[dict[str, Any]]] = {name: [] for name in TURNS}
-                for turn in range(asked.pairs):
-                    for name in TURNS[:: 1 - 2 * (turn % 2)]:
-                        facts[name].append(_child(paths[name], graph, asked.functions))
-                table = compared(graph, facts["old"], facts["new"])
-                old, new = facts["old"][0], facts["new"][0]
-                alike = all(
-                    _near(name, old[name][2], new[name][2]) for name in old if name != MEMORY
-                )
+                table, alike = paired(paths, graph, asked.functions, asked.pairs)
             print(table.markdown(), flush=True)
             equal = equal and alike
     return 0 if equal else 1
@@ -102,34 +93,36 @@ def view(checkout: Path, folder: Path) -> Path:
     return folder
 
 
-def _command(path: Path, graph: str, *options: str) -> tuple[list[str], dict[str, str]]:
-    """Return the command line of a checkout's process, and its environment."""
-    command = [*PYTHON, "-m", "bench", "compare", str(path), "--graphs", graph, *options]
-    return command, {**os.environ, "PYTHONPATH": f"{path}{os.pathsep}{python_path()}"}
+@contextmanager
+def served(path: Path, graph: str) -> Iterator[Ask]:
+    """Start a process of a checkout; yield what asks it for a call, or for its memory."""
+    command = [*PYTHON, "-m", "bench", "compare", str(path), "--graphs", graph, "--serve"]
+    variables = {**os.environ, "PYTHONPATH": f"{path}{os.pathsep}{python_path()}"}
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=variables
+    ) as process:
+        questions, answers = process.stdin, process.stdout
+        assert questions is not None
+        assert answers is not None
+
+        def ask(name: str) -> tuple[float, list[float]]:
+            print(name, file=questions, flush=True)
+            if not (line := answers.readline()):
+                raise RuntimeError(f"{path.name}, {graph}: its process ended with {process.wait()}")
+            figure, sums = json.loads(line)
+            return figure, sums
+
+        yield ask
 
 
-def _child(path: Path, graph: str, functions: Sequence[str]) -> dict[str, Any]:
-    command, surroundings = _command(path, graph, "--child", "--functions", *functions)
-    done = subprocess.run(command, check=False, capture_output=True, text=True, env=surroundings)
-    if done.returncode:
-        raise RuntimeError(f"{path.name}, {graph}: {done.stderr[-2000:]}")
-    facts: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
-    return facts
+def turns(count: int) -> Iterator[str]:
+    """Yield the checkouts' names, each so many times: old, new, new, old, and so on."""
+    for turn in range(count):
+        yield from TURNS[:: 1 - 2 * (turn % 2)]
 
 
 class Calls:
-    """The functions, ready to be called on a graph.
-
-    Parameters
-    ----------
-    name : str
-        The graph.
-
-    Attributes
-    ----------
-    build : callable
-        Builds the graph of its frame.
-    """
+    """The functions, ready to be called on a graph, whose name is given."""
 
     def __init__(self, name: str) -> None:
         import cugraph_ws as ws
@@ -156,11 +149,13 @@ class Calls:
         self._frames, self._frame = frames, frame
         self._shape = runs.Shape("", 0, 0, directed=True, weighted=True)
         self._graphs: dict[Any, tuple[Any, Any]] = {}
-        self.build = lambda: ws.Graph(frame, weight="weight")
+        self._ready: dict[str, Callable[[], Any]] = {
+            BUILD: lambda: ws.Graph(frame, weight="weight")
+        }
 
-    def call(self, function: str) -> Callable[[], Any]:
-        """Return a function of `bench.runs.CASES`, with its arguments; its graph is made here."""
-        case = runs.CASES[function]
+    def _call(self, function: str) -> Callable[[], Any]:
+        """Return a function of `bench.run_calls.CASES`, with its arguments; its graph is made here."""
+        case = CASES[function]
         key = case.edges, case.input
         if key not in self._graphs:
             graph, argument = runs.opened(function, self._shape, self._frame)
@@ -169,8 +164,16 @@ class Calls:
             self._graphs[key] = graph, argument
         return partial(case.call, self._library, *self._graphs[key], {})
 
-    def memory(self) -> float:
-        """Return the peak of the memory so far, in bytes."""
+    def answer(self, name: str) -> tuple[float, list[float]]:
+        """Build or call a function: return the seconds, and sums over the result; or the most MB taken so far, and none."""
+        if name == MEMORY:
+            return self._memory() / 1e6, []
+        if name not in self._ready:
+            self._ready[name] = self._call(name)
+        seconds, answer = clocked(self._ready[name])
+        return seconds, _sums(answer)
+
+    def _memory(self) -> float:
         if self._gpu:
             import rmm.statistics
 
@@ -178,76 +181,64 @@ class Calls:
         return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024.0  # kilobytes, on Linux
 
 
-def measured(name: str, functions: Sequence[str]) -> dict[str, Any]:
-    """Return by function the first call's seconds, the median of the others, and sums over its result."""
-    calls, facts = Calls(name), {}
+def measured(ask: Ask, functions: Sequence[str]) -> dict[str, Any]:
+    """Return by function the first call's seconds, the median of the others, and sums over its result; and memory."""
+    facts: dict[str, Any] = {}
     for function in (BUILD, *functions):
-        call = calls.build if function == BUILD else calls.call(function)
-        first, answer = clocked(call)
-        facts[function] = (
-            first, statistics.median(clocked(call)[0] for _ in range(CALLS)), _sums(answer),
-        )  # fmt: skip
-    facts[MEMORY] = calls.memory() / 1e6
+        first, sums = ask(function)
+        facts[function] = first, statistics.median(ask(function)[0] for _ in range(CALLS)), sums
+    facts[MEMORY], _ = ask(MEMORY)
     return facts
 
 
-def serve(name: str) -> int:
-    """Call the functions named on the standard input; print the seconds of each call, and sums over its result."""
-    calls = Calls(name)
-    ready: dict[str, Callable[[], Any]] = {BUILD: calls.build}
-    print("ready", flush=True)
+def serve(graph: str) -> int:
+    """Answer the names on the standard input."""
+    calls = Calls(graph)
     for line in sys.stdin:
-        function = line.rstrip("\n")
-        if function not in ready:
-            ready[function] = calls.call(function)
-        seconds, answer = clocked(ready[function])
-        print(json.dumps([seconds, _sums(answer)]), flush=True)
+        print(json.dumps(calls.answer(line.rstrip("\n"))), flush=True)
     return 0
+
+
+def _child(path: Path, graph: str, functions: Sequence[str]) -> dict[str, Any]:
+    with served(path, graph) as ask:
+        return measured(ask, functions)
+
+
+def paired(
+    paths: Mapping[str, Path], graph: str, functions: Sequence[str], pairs: int
+) -> tuple[Table, bool]:
+    """Measure functions in pairs of new processes; return a table, and whether the results are alike."""
+    facts: dict[str, list[dict[str, Any]]] = {name: [] for name in TURNS}
+    for name in turns(pairs):
+        facts[name].append(_child(paths[name], graph, functions))
+    rows, equal = [], True
+    for function in facts["old"][0]:
+        old, new = ([measures[function] for measures in facts[name]] for name in TURNS)
+        if function == MEMORY:
+            rows.append([function, *_medians(old, new), "", "", ""])
+            continue
+        equal = _near(function, old[0][2], new[0][2]) and equal
+        times = ([[values[place] for values in side] for side in (old, new)] for place in (1, 0))
+        rows.append([function, *(cell for sides in times for cell in _medians(*sides, 1e3))])
+    columns = [*COLUMNS, "first call, old", "new", "new ÷ old"]
+    return Table(f"{graph}, {pairs} pairs of processes", columns, rows), equal
 
 
 def alternated(
     paths: Mapping[str, Path], graph: str, functions: Sequence[str], calls: int
 ) -> tuple[Table, bool]:
     """Call functions in turns in a process for each checkout; return a table, and whether the results are alike."""
-    with ExitStack() as open_processes:
-        processes = {}
-        for name, path in paths.items():
-            command, surroundings = _command(path, graph, "--serve")
-            processes[name] = open_processes.enter_context(
-                subprocess.Popen(
-                    command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=surroundings,
-                )
-            )  # fmt: skip
-
-        def ask(name: str, function: str) -> list[Any]:
-            process = processes[name]
-            assert process.stdin is not None
-            process.stdin.write(f"{function}\n")
-            process.stdin.flush()
-            return list(json.loads(_line(process)))
-
-        for process in processes.values():
-            _line(process)
-        rows, equal = [], True
+    rows, equal = [], True
+    with ExitStack() as processes:
+        ask = {name: processes.enter_context(served(paths[name], graph)) for name in TURNS}
         for function in (BUILD, *functions):
-            sums = [ask(name, function)[1] for name in TURNS]
+            sums = [ask[name](function)[1] for name in TURNS]
             equal = _near(function, *sums) and equal
             seconds: dict[str, list[float]] = {name: [] for name in TURNS}
-            for turn in range(calls):
-                for name in TURNS[:: 1 - 2 * (turn % 2)]:
-                    seconds[name].append(ask(name, function)[0])
+            for name in turns(calls):
+                seconds[name].append(ask[name](function)[0])
             rows.append([function, *_medians(seconds["old"], seconds["new"], 1e3)])
-    columns = ["", "old, ms", "new, ms", "new ÷ old"]
-    return Table(f"{graph}, {calls} calls in turns", columns, rows), equal
-
-
-def _line(process: subprocess.Popen[str]) -> str:
-    """Read a line that a process answers."""
-    assert process.stdout is not None
-    line = process.stdout.readline()
-    if not line:
-        raise RuntimeError(f"a process of bench compare ended with {process.wait()}")
-    return line
+    return Table(f"{graph}, {calls} calls in turns", COLUMNS, rows), equal
 
 
 def _sums(answer: Any) -> list[float]:
@@ -278,17 +269,3 @@ def _medians(old: Sequence[float], new: Sequence[float], factor: float = 1.0) ->
         *(milliseconds(statistics.median(times) * factor) for times in (old, new)),
         f"{ratio:.3f}",
     ]
-
-
-def compared(graph: str, old: Sequence[dict[str, Any]], new: Sequence[dict[str, Any]]) -> Table:
-    """Return the table of a graph."""
-    rows = []
-    for name in old[0]:
-        sides = [[facts[name] for facts in side] for side in (old, new)]
-        if name == MEMORY:
-            rows.append([name, *_medians(*sides), "", "", ""])
-        else:
-            times = ([[values[place] for values in side] for side in sides] for place in (1, 0))
-            rows.append([name, *(cell for pair in times for cell in _medians(*pair, 1e3))])
-    columns = ["", "old, ms", "new, ms", "new ÷ old", "first call, old", "new", "new ÷ old"]
-    return Table(f"{graph}, {len(old)} pairs of processes", columns, rows)

@@ -22,12 +22,10 @@ from verify import Edges
 import cugraph_ws as ws
 from bench.graphs import GENERATED, RMAT, DeviceArray, read_folder, rmat, simple
 
-NETWORKIT, IGRAPH, LEIDENALG, NETWORKX, SCIPY, CUGRAPH = (
-    "NetworKit", "igraph", "leidenalg", "NetworkX", "SciPy", "cuGraph",
-)  # fmt: skip
+NETWORKIT, IGRAPH, NETWORKX, SCIPY, CUGRAPH = "NetworKit", "igraph", "NetworkX", "SciPy", "cuGraph"
 MODULES = {
     SCIPY: "scipy.sparse",
-    **{name: name.lower() for name in (NETWORKIT, IGRAPH, LEIDENALG, NETWORKX, CUGRAPH)},
+    **{name: name.lower() for name in (NETWORKIT, IGRAPH, NETWORKX, CUGRAPH)},
 }
 MOST_FOR_NETWORKX = 1_200_000  # edges; NetworkX takes minutes to build a larger graph
 SIMPLE = ("simple", "simple weighted")
@@ -231,78 +229,60 @@ class Case:
 
         return self._graph("ours", form, make)
 
-    def cugraph(self, form: str = "directed", *, transposed: bool = False) -> Any:
-        """Return cuGraph's graph; parallel edges are kept unless it is simple."""
-
-        def make() -> Any:
-            frame = self.frame(form)
-            return cugraph_graph(
-                frame, weight="weight" if "weight" in frame.columns else None, transposed=transposed,
-                parallel=form not in SIMPLE, directed=form not in SIMPLE,
-            )  # fmt: skip
-
-        return self._graph(CUGRAPH, (form, transposed), make)
-
-    def networkit(self, form: str) -> Any:
-        """Return NetworKit's graph."""
-
-        def make() -> Any:
-            edges = self.edges(form)
-            ends = edges.source, edges.destination
-            data = ends if edges.weight is None else (np.asarray(edges.weight, np.float64), ends)
-            graph = importlib.import_module("networkit").GraphFromCoo(
-                data, n=self.n, weighted=edges.weight is not None, directed=edges.directed
-            )
-            if form == "simple":
-                graph.indexEdges()
-            return graph
-
-        return self._graph(NETWORKIT, form, make)
-
-    def igraph(self, form: str) -> Any:
-        """Return the graph of igraph, with the weights as an attribute of its edges."""
-
-        def make() -> Any:
-            edges = self.edges(form)
-            ends = np.stack([edges.source, edges.destination], axis=1)
-            graph = importlib.import_module("igraph").Graph(self.n, ends, directed=edges.directed)
-            if edges.weight is not None:
-                graph.es["weight"] = edges.weight.tolist()
-            return graph
-
-        return self._graph(IGRAPH, form, make)
-
-    def networkx(self, form: str) -> Any:
-        """Return NetworkX's graph, with parallel edges if it is directed."""
-
-        def make() -> Any:
-            networkx, edges = importlib.import_module("networkx"), self.edges(form)
-            graph = networkx.MultiDiGraph() if edges.directed else networkx.Graph()
-            graph.add_nodes_from(range(self.n))
-            ends = edges.source.tolist(), edges.destination.tolist()
-            if edges.weight is None:
-                graph.add_edges_from(zip(*ends, strict=True))
-            else:
-                graph.add_weighted_edges_from(zip(*ends, edges.weight.tolist(), strict=True))
-            return graph
-
-        return self._graph(NETWORKX, form, make)
-
     def graph_of(self, name: str, form: str, *, transposed: bool = False) -> Any:
-        """Return the graph of another library."""
+        """Return the graph of another library; parallel edges are kept if it is directed."""
         if name == CUGRAPH:
-            return self.cugraph(form, transposed=transposed)
-        makers = {NETWORKIT: self.networkit, NETWORKX: self.networkx, SCIPY: self.host_matrix}
-        return makers.get(name, self.igraph)(form)
-
-    def host_matrix(self, form: str) -> Any:
-        """Return SciPy's adjacency matrix."""
-        return self._graph(SCIPY, form, lambda: self.edges(form).matrix())
+            kind = {
+                "transposed": transposed,
+                "parallel": form not in SIMPLE,
+                "directed": form not in SIMPLE,
+            }
+            return self._graph(
+                name, (form, transposed), lambda: cugraph_graph(self.frame(form), **kind)
+            )
+        return self._graph(name, form, lambda: HOST_GRAPHS[name](self.edges(form)))
 
     def has(self, name: str) -> bool:
         """Return whether a library is here, and takes the graph in bearable time."""
         small = name != NETWORKX or len(self.source) <= MOST_FOR_NETWORKX
         return (name == CUGRAPH) == self.gpu and small and library(name) is not None
+
+
+def _networkit(edges: Edges) -> Any:
+    ends = edges.source, edges.destination
+    data = ends if edges.weight is None else (np.asarray(edges.weight, np.float64), ends)
+    graph = importlib.import_module("networkit").GraphFromCoo(
+        data, n=edges.n, weighted=edges.weight is not None, directed=edges.directed
+    )
+    if not edges.directed and edges.weight is None:
+        graph.indexEdges()
+    return graph
+
+
+def _igraph(edges: Edges) -> Any:
+    """Return a graph with the weights as an attribute of its edges."""
+    ends = np.stack([edges.source, edges.destination], axis=1)
+    graph = importlib.import_module("igraph").Graph(edges.n, ends, directed=edges.directed)
+    if edges.weight is not None:
+        graph.es["weight"] = edges.weight.tolist()
+    return graph
+
+
+def _networkx(edges: Edges) -> Any:
+    networkx = importlib.import_module("networkx")
+    graph = networkx.MultiDiGraph() if edges.directed else networkx.Graph()
+    graph.add_nodes_from(range(edges.n))
+    ends = edges.source.tolist(), edges.destination.tolist()
+    if edges.weight is None:
+        graph.add_edges_from(zip(*ends, strict=True))
+    else:
+        graph.add_weighted_edges_from(zip(*ends, edges.weight.tolist(), strict=True))
+    return graph
+
+
+HOST_GRAPHS: dict[str, Callable[[Edges], Any]] = {
+    NETWORKIT: _networkit, IGRAPH: _igraph, NETWORKX: _networkx, SCIPY: lambda edges: edges.matrix(),
+}  # fmt: skip
 
 
 def on_host(array: Any) -> Any:
@@ -333,14 +313,14 @@ def parallel_edges_graph() -> Any:
 
 
 def cugraph_graph(
-    frame: Any, *, weight: str | None = None, transposed: bool = True, parallel: bool = True,
-    directed: bool = True,
-) -> Any:  # fmt: skip
+    frame: Any, *, transposed: bool = True, parallel: bool = True, directed: bool = True
+) -> Any:
     """Return cuGraph's graph of an edge frame; by default parallel edges are kept, as in this library."""
     empty = importlib.import_module("cugraph").Graph
     graph = parallel_edges_graph() if parallel else empty(directed=directed)
     graph.from_cudf_edgelist(
-        frame, source="source", destination="destination", weight=weight, store_transposed=transposed,
+        frame, source="source", destination="destination", store_transposed=transposed,
+        weight="weight" if "weight" in frame.columns else None,
     )  # fmt: skip
     return graph
 

@@ -34,15 +34,18 @@ def targets(section: Mapping[str, Any]) -> list[Target]:
 
 def pages(report: Mapping[str, Any]) -> dict[str, str]:
     """Return the pages of a report as Markdown, by the names of their files."""
-    bench = report.get("bench", {})
     parts: dict[str, dict[str, Any]] = {}
-    for name, section in bench.items():
+    for name, section in report.get("bench", {}).items():
         parts.setdefault(section["part"], {})[name] = section
-    texts = {INDEX: "\n".join(_index(report, parts)) + "\n"}
+    targets_of = {
+        part: [target for section in sections.values() for target in targets(section)]
+        for part, sections in parts.items()
+    }
+    texts = {INDEX: "\n".join(_index(report, targets_of)) + "\n"}
     for part, sections in parts.items():
         tables = [table for name, section in sections.items() for table in _tables(name, section)]
-        if rows := [target for section in sections.values() for target in targets(section)]:
-            tables.append(target_table(rows))
+        if targets_of[part]:
+            tables.append(target_table(targets_of[part]))
         head = (
             f"# {part}\n\n{GENERATED}  [{INDEX}]({INDEX}) says when and where each section ran.\n"
         )
@@ -50,10 +53,10 @@ def pages(report: Mapping[str, Any]) -> dict[str, str]:
     return texts
 
 
-def _index(report: Mapping[str, Any], parts: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+def _index(report: Mapping[str, Any], targets_of: Mapping[str, Sequence[Target]]) -> Iterator[str]:
     stages, bench = (report.get(group, {}) for group in GROUPS)
     yield from ["# What was measured", "", GENERATED, "", HOW, "", *_machines(report), ""]
-    links = ", ".join(f"[{part}]({part}.md)" for part in parts)
+    links = ", ".join(f"[{part}]({part}.md)" for part in targets_of)
     yield from [f"Tables: {links or 'none yet'}.", ""]
     yield "| stage | outcome | when | seconds | tree | | machine |"
     yield "| --- | --- | --- | --- | --- | --- | --- |"
@@ -66,20 +69,14 @@ def _index(report: Mapping[str, Any], parts: Mapping[str, Mapping[str, Any]]) ->
         if section.get("problem"):
             lines = [line.rstrip() for line in section["problem"].strip().splitlines()]
             yield from ["", f"## {name} failed", "", "```", *lines, "```"]
-    rows = {part: [target for section in sections.values() for target in targets(section)]
-            for part, sections in parts.items()}  # fmt: skip
-    every = [target for part in rows.values() for target in part]
-    if every:
-        yield from [
-            "",
-            f"## Targets: {sum(target.met for target in every)} of {len(every)} met",
-            "",
-        ]
+    if every := [target for its_targets in targets_of.values() for target in its_targets]:
+        total_met = sum(target.met for target in every)
+        yield from ["", f"## Targets: {total_met} of {len(every)} met", ""]
         yield from ["| part | met | of |", "| --- | --- | --- |"]
-        for part, its_targets in rows.items():
-            if its_targets:
-                met = sum(target.met for target in its_targets)
-                yield f"| [{part}]({part}.md) | {met} | {len(its_targets)} |"
+    for part, its_targets in targets_of.items():
+        if its_targets:
+            part_met = sum(target.met for target in its_targets)
+            yield f"| [{part}]({part}.md) | {part_met} | {len(its_targets)} |"
 
 
 def _machines(report: Mapping[str, Any]) -> Iterator[str]:
@@ -109,9 +106,7 @@ def _stage_row(name: str, section: Mapping[str, Any], outcome: str) -> str:
 
 def _outcome(section: Mapping[str, Any]) -> str:
     if "passed" in section:
-        counts = (
-            f"{section['passed']} passed, {section['failed']} failed, {section['skipped']} skipped"
-        )
+        counts = ", ".join(f"{section[kind]} {kind}" for kind in ("passed", "failed", "skipped"))
         return "; ".join([counts, *section.get("failures", [])])
     if "tools" in section:
         return "; ".join(
@@ -166,10 +161,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for path in [*write_pages(folder, report), *drawn]:
         print(path)
     for name, command in missing.items():
-        print(
-            f"{name}: nothing in {folder} is for it; on several GPUs, {command} measures it",
-            file=sys.stderr,
-        )
+        lacking = f"{name}: nothing in {folder} is for it"
+        print(f"{lacking}; on several GPUs, {command} measures it", file=sys.stderr)
     return 1 if missing else 0
 
 

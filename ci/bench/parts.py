@@ -11,18 +11,16 @@ import argparse
 import datetime
 import gc
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from bench.checkout import MEASUREMENTS, files_hash
-from bench.children import Done
 from bench.machine import machine
 from bench.page import add
-from bench.record import placed, when
-from bench.stages import bench_sections
+from bench.record import placed, section_of, when
 from bench.timing import Section
 
 Cases = Callable[[Sequence[str], Path | None], Iterator[Any]]
@@ -52,7 +50,12 @@ class Part(NamedTuple):
     fixed: bool = False
 
 
-def parser(command: str, text: str, parts: Sequence[str]) -> argparse.ArgumentParser:
+def fixed(measure: Any, graph: str) -> Part:
+    """Return a part that always runs on the same graph, which it makes itself."""
+    return Part(measure, (graph,), by_name=True, fixed=True)
+
+
+def parser(command: str, text: str, parts: Iterable[str]) -> argparse.ArgumentParser:
     """Return the parser of a command that runs parts; its options are the same for all of them."""
 
     def known(name: str) -> str:
@@ -84,18 +87,14 @@ def read(
     return asked
 
 
-def sweep(
-    parts: Mapping[str, Part], wanted: Sequence[str], asked: argparse.Namespace, cases: Cases
-) -> int:
+def sweep(parts: Mapping[str, Part], asked: argparse.Namespace, cases: Cases) -> int:
     """Measure parts on graphs; return 1 if anything failed.
 
     Parameters
     ----------
     parts : mapping of str to Part
-    wanted : sequence of str
-        Names of the parts to run.
     asked : Namespace
-        Arguments parsed by a parser of `parser`.
+        Arguments parsed by a parser of `parser`; `parts` names those to run.
     cases : callable
         Takes names and the folder of edge lists; yields cases, each made when requested.
     """
@@ -106,7 +105,7 @@ def sweep(
         facts = {"repeats": asked.repeats, "sections": sections, "running": running}
         asked.output.write_text(json.dumps(facts, indent=1) + "\n")
 
-    for name in wanted:
+    for name in asked.parts:
         part = parts[name]
         names = [*part.graphs, *(["data"] if asked.data and not part.by_name else [])]
         if asked.graphs and not part.fixed:
@@ -139,7 +138,6 @@ def sweep(
 def _record(facts: Mapping[str, Any], begun: datetime.datetime) -> None:
     """Put a section into the record of this checkout."""
     where: dict[str, Any] = {"tree": files_hash(), "machine": machine()}
-    sections = bench_sections(facts["part"], [], {"sections": [facts]}, Done(0, ""))
-    for name, section in sections.items():
-        name += placed(f"bench-{facts['part']}", where["machine"])
-        add(MEASUREMENTS, "bench", name, {**when(begun), **where, **section})
+    name, section = section_of(facts)
+    name += placed(f"bench-{facts['part']}", where["machine"])
+    add(MEASUREMENTS, "bench", name, {**when(begun), **where, **section})

@@ -15,8 +15,6 @@ import cugraph_ws as ws
 
 PAGERANK_TOL = 1e-6  # bound of the L1 norm of the last change, which every library uses
 SUPERSTEPS = 20  # of programs whose every superstep reads all edges
-WIDTH = 64  # of vectors
-RATES = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8)
 
 
 @ws.vertex_program
@@ -82,60 +80,6 @@ class SumAndGreatest:
 
     def compute(src):
         return src.x, src.x
-
-    def apply(old, gathered):
-        return gathered
-
-
-@ws.vertex_program
-class Vectors:
-    """Add up the neighbours' vectors."""
-
-    given = ws.vertex_value(ws.vector(ws.float32, WIDTH))
-    x = ws.vector(ws.float32, WIDTH)
-    combine = sum
-
-    def init(own):
-        return own.given
-
-    def compute(src):
-        return src.x
-
-    def apply(old, gathered):
-        return gathered
-
-
-@ws.vertex_program
-class ByTable:
-    """Add up what a table gives for the kinds of neighbours."""
-
-    kind = ws.vertex_value(ws.int32)
-    total = ws.float32
-    combine = sum
-
-    def init(own):
-        return 0.0
-
-    def compute(src):
-        return src.total * 0.0 + RATES[src.kind]
-
-    def apply(old, gathered):
-        return gathered
-
-
-@ws.vertex_program
-class ByValue:
-    """The same, of a value that each vertex has."""
-
-    rate = ws.vertex_value(ws.float32)
-    total = ws.float32
-    combine = sum
-
-    def init(own):
-        return 0.0
-
-    def compute(src):
-        return src.total * 0.0 + src.rate
 
     def apply(old, gathered):
         return gathered

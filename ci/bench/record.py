@@ -14,9 +14,11 @@ import datetime
 import hashlib
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+from bench.children import Done
 
 Report = dict[str, Any]
 GROUPS = ("stages", "bench")
@@ -69,6 +71,37 @@ def when(begun: datetime.datetime) -> dict[str, Any]:
     """Return when something began, and how many seconds ago that is."""
     seconds = (datetime.datetime.now(datetime.UTC) - begun).total_seconds()
     return {"when": begun.strftime("%Y-%m-%d %H:%M UTC"), "seconds": seconds}
+
+
+def outcome(problem: str | None, good: bool = True) -> dict[str, str]:
+    """Return whether something passed, and its problem otherwise."""
+    if problem is None and good:
+        return {"status": "passed"}
+    return {"status": "failed", "problem": problem or "nothing was done"}
+
+
+def section_of(written: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    """Return the name and the facts of a section that a benchmark has written."""
+    section = dict(written)
+    problem = "\n".join(f"{error['what']}: {error['error']}" for error in section.pop("errors"))
+    return f"{section['part']} {section['graph']}", {**section, **outcome(problem or None)}
+
+
+def bench_sections(
+    part: str, graphs: Sequence[str], written: Mapping[str, Any], done: Done
+) -> dict[str, dict[str, Any]]:
+    """Return facts for the report from a benchmark's JSON file (`written`) and its exit status."""
+    sections = dict(map(section_of, written.get("sections", [])))
+    running = written.get("running")  # none if it came to its end
+    failed = any(section["status"] == "failed" for section in sections.values())
+    if done.code != 0 and (running or not failed):
+        part, graph = running or [part, graphs[0] if len(graphs) == 1 else "all"]
+        begun = sections.get(f"{part} {graph}", {})
+        problem = "\n".join(filter(None, (begun.get("problem"), done.problem)))
+        sections[f"{part} {graph}"] = {
+            "part": part, "graph": graph, **begun, **outcome(problem or None, False),
+        }  # fmt: skip
+    return sections
 
 
 # -------------------------------------------------------------------------------------- on disk

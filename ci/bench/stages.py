@@ -16,63 +16,35 @@ import tempfile
 import time
 import traceback
 import xml.etree.ElementTree as ElementTree
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bench.checkout import MEASUREMENTS, ROOT, environment, files_hash
-from bench.children import CHILDREN, PROCESSES, Done, child, side_by_side
+from bench.checkout import MEASUREMENTS, ROOT, files_hash
+from bench.children import CHILDREN, PROCESSES, Done, child, in_new_process, side_by_side
+from bench.cluster import parts as cluster
+from bench.gpu import parts as gpu
 from bench.page import add
-from bench.record import placed, when
+from bench.record import bench_sections, outcome, placed, when
 
 BENCH = [sys.executable, "-m", "bench"]
 SECONDS = 470.0  # limit of a stage
 FUZZED = 120.0  # seconds, unless GPU_FUZZ_SECONDS is set
 MOST_LISTED = 20  # failures and findings that a report lists
-BENCHES = (  # each in a separate child, so that each stays below the limit
-    "bench-first-calls",
-    "bench-user-programs",
-    "bench-supersteps",
-    "bench-frames",
-    "bench-known",
-    "bench-ranks",
-    "bench-draws",
-    "bench-expressions",
-    "bench-host-arcs",
-    "bench-layouts",
-    "bench-in-a-row",
-    "bench-levels",
-    "bench-searches:RM22,KR24",
-    "bench-searches:RM33V335E",
-    "bench-searches:road-like",
-)
-PARTS = (
-    "build",
-    "functions",
-    "spread",
-    "exchange",
-    "hub",
-    "linked",
-    "scaling",
-    "peers",
-    "large",
-    "unlike",
-)
+# Graphs of parts that take longer than the limit on all of theirs: a stage for each
+SPLIT = {"searches": ("RM22,KR24", "RM33V335E", "road-like")}
+BENCHES = tuple(
+    f"bench-{part}{graphs and ':'}{graphs}"
+    for part in gpu.PARTS
+    if part != "large-folder"  # which needs 64 GB of disk
+    for graphs in SPLIT.get(part, ("",))
+)  # each in a separate child, so that each stays below the limit
 # Need several GPUs, so each runs only if requested by name
-CLUSTER = ("cluster-hub", "cluster", "cluster-fuzz", *(f"bench-cluster-{part}" for part in PARTS))
-TOOLS = {  # errors of driver calls by which CuPy looks for features do not count
-    "memcheck": ["--report-api-errors", "no"],
-    "racecheck": [],
-    "synccheck": [],
-}
+CLUSTER = ("cluster-hub", "cluster", "cluster-fuzz", *(f"bench-{part}" for part in cluster.PARTS))
+# Errors of driver calls by which CuPy looks for features do not count
+TOOLS = {"memcheck": ["--report-api-errors", "no"], "racecheck": [], "synccheck": []}
 Facts = dict[str, Any]
-
-
-def _status(problem: str | None, good: bool) -> Facts:
-    if problem is None and good:
-        return {"status": "passed"}
-    return {"status": "failed", "problem": problem or "nothing was done"}
 
 
 # --------------------------------------------------------------------------------- tests and checks
@@ -89,7 +61,7 @@ def _tested(*chosen: str, parallel: bool = False) -> Facts:
             command += ["-n", str(PROCESSES), "-p", "no:benchmark"]
         done = child(command, SECONDS)
         counts = read_junit(junit) if junit.exists() else {"passed": 0, "failed": 0, "skipped": 0}
-    return {**counts, **_status(done.problem, counts["failed"] == 0 and counts["passed"] > 0)}
+    return {**counts, **outcome(done.problem, counts["failed"] == 0 and counts["passed"] > 0)}
 
 
 def read_junit(path: Path) -> Facts:
@@ -108,12 +80,12 @@ def read_junit(path: Path) -> Facts:
 def sanitize() -> Facts:
     """Run functions on small graphs under compute-sanitizer's tools."""
     if shutil.which("compute-sanitizer") is None:
-        return _status("compute-sanitizer is not in PATH", False)
+        return outcome("compute-sanitizer is not in PATH", False)
     small = [*BENCH, "small"]
     end = time.monotonic() + SECONDS
     plain = side_by_side(small, SECONDS)  # compiles, and shows failures without a tool
     if plain.problem is not None:
-        return _status(plain.problem, False)
+        return outcome(plain.problem, False)
     tools: Facts = {}
     problems = []
     for tool, options in TOOLS.items():
@@ -122,7 +94,7 @@ def sanitize() -> Facts:
         tools[tool] = summary = read_sanitizer(done.text)
         if done.problem is not None or summary["errors"] != 0:
             problems.append(f"{tool}: {done.problem or 'errors found'}")
-    return {"tools": tools, **_status("\n".join(problems) or None, not problems)}
+    return {"tools": tools, **outcome("\n".join(problems) or None, not problems)}
 
 
 def read_sanitizer(text: str) -> Facts:
@@ -153,7 +125,7 @@ def leaks() -> Facts:
     done = child([*BENCH, "leaks"], SECONDS)
     lines = [line for line in done.text.splitlines() if line.startswith("{")]
     facts = {"summary": json.loads(lines[-1])["summary"]} if lines else {}
-    return {**facts, **_status(done.problem, bool(facts))}
+    return {**facts, **outcome(done.problem, bool(facts))}
 
 
 def fuzz(*options: str, shares: int = PROCESSES) -> Facts:
@@ -174,7 +146,7 @@ def fuzzed(done: Done, shares: int = PROCESSES) -> Facts:
         f"{counts['graphs']:,} random graphs: {counts['functions']:,} results of functions and "
         f"{counts['programs']:,} of programs, {len(differences)} differences"
     )
-    status = _status(
+    status = outcome(
         "\n".join(differences) or done.problem, len(ends) == shares and not differences
     )
     return {**counts, "summary": summary, **status}
@@ -218,28 +190,6 @@ def bench(part: str, graphs: list[str]) -> dict[str, Facts]:
     return bench_sections(part, graphs, written, done)
 
 
-def bench_sections(
-    part: str, graphs: list[str], written: Mapping[str, Any], done: Done
-) -> dict[str, Facts]:
-    """Return facts for the report from a benchmark's JSON file (`written`) and its exit status."""
-    sections = {}
-    for section in written.get("sections", []):
-        section = dict(section)
-        problem = "\n".join(f"{error['what']}: {error['error']}" for error in section.pop("errors"))
-        name = f"{section['part']} {section['graph']}"
-        sections[name] = {**section, **_status(problem or None, not problem)}
-    running = written.get("running")  # none if it came to its end
-    failed = any(section["status"] == "failed" for section in sections.values())
-    if done.code != 0 and (running or not failed):
-        part, graph = running or [part, graphs[0] if len(graphs) == 1 else "all"]
-        begun = sections.get(f"{part} {graph}", {})
-        problem = "\n".join(filter(None, (begun.get("problem"), done.problem)))
-        sections[f"{part} {graph}"] = {
-            "part": part, "graph": graph, **begun, **_status(problem or None, False),
-        }  # fmt: skip
-    return sections
-
-
 # --------------------------------------------------------------------------------- the command line
 
 
@@ -274,29 +224,32 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return 1 if failed else 0
 
 
+SHORTENED = {
+    "bench": BENCHES,
+    "cluster": ("cluster-hub", "cluster"),
+    "bench-cluster": ("bench-cluster-build", "bench-cluster-functions", "bench-cluster-exchange"),
+}
+
+
+def kind_of(stage: str) -> str:
+    """Return the name of a stage without its graphs."""
+    return stage.partition(":")[0]
+
+
 def expand(names: Sequence[str]) -> list[str]:
     """Return the stages that names on the command line stand for, or exit with a message."""
+    every = (*STAGES, *CLUSTER)
     wanted: list[str] = []
-    shortened = {"cluster": ["cluster-hub", "cluster"], "bench-cluster": ["bench-cluster-build",
-                 "bench-cluster-functions", "bench-cluster-exchange"]}  # fmt: skip
     for name in names:
         kind, _, graphs = name.partition(":")
-        below = [
-            stage for stage in STAGES if stage == name or stage.startswith((f"{name}:", f"{name}-"))
-        ]
-        kinds = {
-            stage.partition(":")[0] for stage in (*BENCHES, *CLUSTER) if stage.startswith("bench-")
-        }
-        if name in CLUSTER or kind in shortened:
-            below = [
-                f"{stage}:{graphs}" if graphs else stage for stage in shortened.get(kind, [name])
-            ]
-        elif not below and kind in kinds:
-            below = [name]  # a part on graphs of the caller's choice
-        if not below or (graphs and not below[0].startswith("bench-")):
-            stages = dict.fromkeys(stage.partition(":")[0] for stage in (*STAGES, *CLUSTER))
-            sys.exit(f"there is no stage {name!r}; choose of {', '.join(stages)}, bench")
-        wanted += below
+        stages = SHORTENED.get(kind) or [stage for stage in every if kind_of(stage) == kind]
+        if graphs:  # parts on graphs of the caller's choice
+            benches = dict.fromkeys(kind_of(stage) for stage in stages if "bench-" in stage)
+            stages = [f"{stage}:{graphs}" for stage in benches]
+        if not stages:
+            known = dict.fromkeys(map(kind_of, every))
+            sys.exit(f"there is no stage {name!r}; choose of {', '.join(known)}, bench")
+        wanted += stages
     return wanted
 
 
@@ -313,11 +266,7 @@ def unusable() -> str | None:
 
 def machine() -> Facts:
     """Describe the machine, in a separate process, since that starts the GPU and imports much."""
-    done = subprocess.run(
-        [*BENCH, "machine"], cwd=ROOT, env=environment(), capture_output=True, text=True, check=False,
-    )  # fmt: skip
-    lines = done.stdout.strip().splitlines()
-    facts: Facts = json.loads(lines[-1]) if lines and done.returncode == 0 else {}
+    facts: Facts = json.loads(in_new_process("bench", "machine", cwd=ROOT)[-1])
     return facts
 
 
@@ -327,9 +276,7 @@ def run(stage: str) -> list[tuple[str, str, Facts]]:
     name, _, graphs = stage.partition(":")
     try:
         if name.startswith("bench-"):
-            parts = bench(
-                name.removeprefix("bench-"), [graph for graph in graphs.split(",") if graph]
-            )
+            parts = bench(name.removeprefix("bench-"), list(filter(None, graphs.split(","))))
             sections = [("bench", section, facts) for section, facts in parts.items()]
         else:
             sections = [("stages", name, CHECKS[name]())]

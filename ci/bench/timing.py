@@ -8,7 +8,7 @@ import statistics
 import sys
 import time
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from functools import partial
@@ -166,6 +166,20 @@ class Section:
         """Add a target."""
         self.targets.append(Target(name, self.graph, measured, bound, at_least, mean))
 
+    def ratio(
+        self, name: str, timings: Mapping[str, Measured], over: str, bound: float | None, *,
+        under: str = OURS, at_least: bool = True, alone: bool = False,
+    ) -> None:  # fmt: skip
+        """Add a target: an entrant's time ÷ another's, by default ours; none without a bound or without both timings.
+
+        With `alone` the algorithms are compared; the call of an entrant whose algorithm's time is unknown.
+        """
+        if bound is not None and {over, under} <= set(timings):
+            times = [
+                timings[by].best_known if alone else timings[by].median for by in (over, under)
+            ]
+            self.target(name, times[0] / times[1], bound, at_least=at_least)
+
     def attempt(self, work: str, do: Callable[[], Any]) -> Any:
         """Call something; print and keep its error instead of raising it, and return None then."""
         try:
@@ -204,7 +218,7 @@ def _old_heap_left_out() -> Iterator[None]:
 def race(
     section: Section, job: str, entrants: Sequence[Entrant], repeats: int, *, few: int = FEW,
     patience: float = PATIENCE, many: int = 0,
-) -> list[Measured]:  # fmt: skip
+) -> dict[str, Measured]:  # fmt: skip
     """Time entrants in turn, `repeats` times; add the timings to the section.
 
     The first call of each is verified and recorded separately; the second warms up caches that depend on
@@ -228,8 +242,8 @@ def race(
 
     Returns
     -------
-    list of Measured
-        One for each entrant that succeeded, in order.
+    dict of str to Measured
+        By the entrants that succeeded, in order.
     """
     able: list[tuple[Entrant, Measured, int]] = []
     for entrant in entrants:
@@ -250,7 +264,7 @@ def race(
         print(f"  {job}: {timing.library} {timing.median * 1e3:.3f} ms, {alone}{timing.parts} parts, {off}"
               f"first {timing.first * 1e3:.0f} ms", flush=True)  # fmt: skip
     section.keep()
-    return measured
+    return {timing.library: timing for timing in measured}
 
 
 def _warm_up(entrant: Entrant, timing: Measured) -> float:
@@ -288,25 +302,3 @@ def _wait() -> None:
     """Wait for the work queued on the GPU, if one is in use."""
     if (cupy := sys.modules.get("cupy")) is not None and cupy.is_available():
         cupy.cuda.Device().synchronize()
-
-
-def by_library(measured: Sequence[Measured]) -> dict[str, Measured]:
-    """Return timings by library."""
-    return {timing.library: timing for timing in measured}
-
-
-def compare(
-    section: Section, name: str, measured: Sequence[Measured], peer: str, bound: float, *,
-    alone: bool = False, ours: str = OURS,
-) -> None:  # fmt: skip
-    """Add a target to the section: a peer's time ÷ ours, at least `bound`; none without both timings.
-
-    With `alone` the algorithms are compared; the peer's call if its algorithm's time is unknown.
-    """
-    timings = by_library(measured)
-    if {peer, ours} <= set(timings):
-        times = [
-            timing.best_known if alone else timing.median
-            for timing in (timings[peer], timings[ours])
-        ]
-        section.target(name, times[0] / times[1], bound, at_least=True)

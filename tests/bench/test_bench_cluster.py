@@ -134,7 +134,7 @@ class TestContests:
             log.append(None)
 
         def race(section, job, entrants, *given, **named):
-            timings = []
+            timings = {}
             for place, entrant in enumerate(entrants):
                 if (
                     section.attempt(
@@ -144,7 +144,8 @@ class TestContests:
                 ):
                     continue
                 alone = [] if entrant.alone is None else [entrant.alone(entrant.run())]
-                timings.append(Measured(job, "g", entrant.library, [0.5 / (place + 1)], alone))
+                seconds = [0.5 / (place + 1)]
+                timings[entrant.library] = Measured(job, "g", entrant.library, seconds, alone)
             return timings
 
         self.gpus = 4
@@ -274,10 +275,7 @@ def test_workers_of_the_hub_do_not_read_each_other(monkeypatch):
 
 
 def test_stages_of_several_gpus_run_only_where_asked_for():
-    stages, parts = of("stages"), of("cluster.parts").PARTS
-    assert {one.removeprefix("bench-") for one in stages.CLUSTER} == {*parts, "cluster", "cluster-fuzz"} | {
-        "cluster-hub",
-    }  # fmt: skip
+    stages = of("stages")
     assert not set(stages.expand(["bench"])) & set(stages.CLUSTER)
     assert stages.expand(["cluster"]) == ["cluster-hub", "cluster"]
     assert stages.expand(["cluster-hub"]) == ["cluster-hub"]

@@ -10,27 +10,20 @@ import subprocess
 import sys
 import time
 import types
-import warnings
+from functools import partial
 
 import numpy as np
-import pandas as pd
 import pytest
-import scipy.sparse
-import stand_in_cudf
-from ci_scripts import ROOT, numpy_as_cupy, of
-from emulator.device import emulated
-from fuzz import functions
+from ci_scripts import ROOT, of
 from shapes import build, rmat
 from stand_in_pynvml import Gpu, Nvml
 from verify import Edges
 
 import cugraph_ws as ws
-from bench import peers, proofs
+from bench import answers, peers, proofs
 from bench.forms import Case, host_cases
 from bench.timing import OURS, Measured, Section
 from cugraph_ws.algorithms.registry import ALGORITHMS
-from cugraph_ws.runtime.device import device
-from cugraph_ws.runtime.generated import import_text
 
 BENCH = ROOT / "ci" / "bench"
 COMMANDS = of("__main__").COMMANDS
@@ -122,12 +115,9 @@ class TestPackage:
 
     def test_parts_and_stages_name_graphs_that_there_are(self):
         parts, graphs, stages = of("gpu.parts").PARTS, of("graphs"), of("stages")
+        assert set(stages.SPLIT) <= set(parts)
         for stage in stages.BENCHES:
-            part, _, names = stage.removeprefix("bench-").partition(":")
-            assert part in parts
-            assert set(names.split(",")) - {""} <= set(graphs.GENERATED)
-        staged = {stage.removeprefix("bench-").partition(":")[0] for stage in stages.BENCHES}
-        assert staged == set(parts) - {"large-folder"}  # which needs 64 GB of disk
+            assert set(stage.partition(":")[2].split(",")) - {""} <= set(graphs.GENERATED)
         for part in (*parts.values(), *of("cluster.parts").PARTS.values()):
             assert part.fixed or set(part.graphs) <= set(graphs.GENERATED)
         works = [work.parts for work in peers.WORKS.values()]
@@ -273,10 +263,25 @@ class TestPeers:
             ]
             assert section.targets[-1].measured == pytest.approx(np.exp(np.mean(np.log(ratios))))
 
+    def test_short_calls_and_levels(self, monkeypatch):
+        overheads, names = of("overheads"), []
+        monkeypatch.setattr(overheads, "CALLS", 2)
+        monkeypatch.setattr(overheads, "LENGTHS", {False: 12})
+        for measure in (overheads.karate_in_a_row, partial(overheads.levels, gpu=False)):
+            section = Section("overheads", "g")
+            measure("g", section, 1)
+            assert section.errors == []
+            names += [target.name for target in section.targets]
+            assert all(OURS in jobs for jobs in section.facts()["timings"].values())
+        assert len(names) == 5 + len(overheads.walks(11))
+        assert {"bfs, 2 calls in a row: a call, ms", "a program's two phases, µs a level"} <= {
+            *names
+        }
+
     def test_wrong_answers_are_errors(self, monkeypatch):
         (case,) = host_cases(["RMAT4"], None, 100)
         work = peers.WORKS["core numbers"]
-        wrong = {**work.peers, "igraph": (lambda ig, g, c: [0] * c.n, peers.listed)}
+        wrong = {**work.peers, "igraph": (lambda ig, g, c: [0] * c.n, answers.listed)}
         monkeypatch.setattr(peers, "WORKS", {"core numbers": work._replace(peers=wrong)})
         section = Section("algorithms", case.name)
         peers.works("algorithms", case, section, 1)
@@ -294,7 +299,7 @@ class TestPeers:
 
         def race(section, job, entrants, *given, **named):
             assert entrants[0].check(entrants[0].run()) < 1e-4
-            return [Measured(job, "g", OURS, [1.5])]
+            return {OURS: Measured(job, "g", OURS, [1.5])}
 
         monkeypatch.setattr(module, "race", race)
         section = Section("first-result", "g")
@@ -348,20 +353,17 @@ class TestComparing:
 
     def test_a_process(self):
         functions = ["bfs", "maximal_bipartite_matching", "modularity", "louvain"]
-        facts = of("compare").measured("RMAT5", functions)
+        facts = of("compare").measured(of("compare").Calls("RMAT5").answer, functions)
         assert list(facts) == ["build from a frame", *functions, "peak memory, MB"]
         first, median, sums = facts["bfs"]
         assert first > 0.0 < median
         assert len(sums) == 3
 
     def test_calls_in_turns(self, capsys):
-        words = [
-            "compare", str(ROOT), "--graphs", "RMAT5", "--functions", "bfs", "--alternate", "1",
-        ]  # fmt: skip
-        assert main(words) == 0
-        assert [line.split(" | ")[0] for line in capsys.readouterr().out.splitlines()[4:6]] == [
-            "| build from a frame", "| bfs",
-        ]  # fmt: skip
+        options = ["--graphs", "RMAT5", "--functions", "bfs", "--alternate", "1"]
+        assert main(["compare", str(ROOT), *options]) == 0
+        rows = [line.split(" | ")[0] for line in capsys.readouterr().out.splitlines()[4:6]]
+        assert rows == ["| build from a frame", "| bfs"]
 
 
 def test_requests_of_threads(capsys):
@@ -376,37 +378,32 @@ def test_requests_of_threads(capsys):
 
 class TestStops:
     def test_calls_are_stopped_in_each_way(self, capsys):
-        words = [
-            "stops",
-            "--graphs",
-            "star",
-            "--scale",
-            "0.1",
-            "--only",
-            "bfs",
-            "k_core",
-            "--most",
-            "60",
-        ]
-        assert main(words) == 0
+        assert (
+            main(
+                [
+                    "stops",
+                    "--graphs",
+                    "star",
+                    "--scale",
+                    "0.1",
+                    "--only",
+                    "bfs",
+                    "k_core",
+                    "--most",
+                    "60",
+                ]
+            )
+            == 0
+        )
         lines = [line.split() for line in capsys.readouterr().out.splitlines()]
         assert [line[:2] for line in lines] == [["star", "bfs"], ["star", "k_core"]]
 
     def test_every_function_that_can_be_stopped_is_there(self):
         names = {name.split()[0] for name in of("checks.stops").CASES} - {"run"}
-        options = {
-            name
-            for name, one in ALGORITHMS.items()
-            if "options" in inspect.signature(one.function).parameters
-        }
-        assert names >= options - {
-            "assortativity",
-            "degree",
-            "degrees",
-            "density",
-            "reciprocity",
-            "subgraph",
-        }  # which are done in one step
+        signatures = {name: inspect.signature(one.function) for name, one in ALGORITHMS.items()}
+        options = {name for name, one in signatures.items() if "options" in one.parameters}
+        in_one_step = {"assortativity", "degree", "degrees", "density", "reciprocity", "subgraph"}
+        assert names >= options - in_one_step
 
     def test_an_overrun_is_seen(self, monkeypatch):
         stops = of("checks.stops")
@@ -420,177 +417,3 @@ class TestStops:
         seconds, end = stops.overrun(stops.WAYS["timeout"], call)
         assert (seconds > 0.3, end) == (True, "returned")
         assert stops.overrun(stops.WAYS["timeout"], lambda options: 1) == (0.0, "ended before")
-
-
-@pytest.mark.long
-class TestParts:
-    """Parts on one GPU, from the command line to the record, on a graph of 14 vertices in the emulator."""
-
-    @pytest.fixture
-    def gpu(self, monkeypatch):
-        """NumPy in CuPy's place, SciPy in cuSPARSE's, pandas in cuDF's, and no cuGraph."""
-
-        def spmv(matrix, vector, out=None):
-            out[:] = matrix @ vector
-
-        graphs, sparse = of("graphs"), types.SimpleNamespace(csr_matrix=scipy.sparse.csr_matrix)
-        stand_ins = {
-            "cupy": numpy_as_cupy(),
-            "cupyx": types.SimpleNamespace(cusparse=types.SimpleNamespace(spmv=spmv)),
-            "cupyx.scipy": types.SimpleNamespace(sparse=sparse),
-        }
-        for name, module in stand_ins.items():
-            monkeypatch.setitem(sys.modules, name, module)
-        monkeypatch.setitem(
-            graphs.GENERATED, "tiny", (16, lambda: graphs.rmat(16, 40, graphs.PAPER))
-        )
-        with emulated(), stand_in_cudf.installed():
-            monkeypatch.setattr(device(), "shared_memory", 4096)
-            yield
-
-    def run(self, part, tmp_path, *more):
-        words = [
-            "gpu", part, "--graphs", "tiny", "--repeats", "1", "--output", str(tmp_path / "b.json"), *more,
-        ]  # fmt: skip
-        status = main(words)
-        (section,) = json.loads((tmp_path / "b.json").read_text())["sections"]
-        assert section["errors"] == []
-        assert status == 0
-        return section
-
-    def test_a_part_is_recorded(self, gpu, monkeypatch, tmp_path):
-        parts = of("parts")
-        monkeypatch.setattr(parts, "MEASUREMENTS", tmp_path / "record")
-        monkeypatch.setattr(parts, "machine", lambda: {"gpu": "NVIDIA X", "gpus": 1})
-        section = self.run("frames", tmp_path, "--record")
-        assert [[*found] for found in section["timings"].values()] == [["cugraph_ws"]] * 3
-        (name,) = of("record").read(tmp_path / "record")["bench"]
-        assert name == "frames tiny, NVIDIA X"
-        assert (tmp_path / "record" / "frames.md").read_text().count("| cugraph_ws |") == 3
-
-    def test_supersteps(self, gpu, monkeypatch, tmp_path):
-        module = of("gpu.supersteps")
-        monkeypatch.setattr(module, "DENSE", ("pagerank", "heat"))
-        monkeypatch.setattr(module, "SUPERSTEPS", 1)
-        section = self.run("supersteps", tmp_path)
-        libraries = ["cugraph_ws", "cuSPARSE", "cuSPARSE, our order"]
-        assert [*section["timings"]["pagerank superstep"]] == libraries
-        assert [row[0] for row in section["targets"]] == [
-            "PageRank superstep: cuSPARSE ÷ ours alone", "PageRank superstep: cuSPARSE, our order ÷ ours alone",
-            "heat superstep, times PageRank's",
-        ]  # fmt: skip
-
-    def test_first_calls(self, monkeypatch):
-        """Four cases, of which those that find no code of the library's compile some."""
-        module, ran = of("gpu.first_calls"), []
-
-        def run(command, *, cwd, env, **options):
-            caches = module.Path(env["CUGRAPH_WS_CACHE_DIR"])
-            ran.append((cwd == module.ROOT, not caches.exists()))
-            if not ran[-1][0] and ran[-1][1]:
-                caches.mkdir(parents=True)
-                (caches / "superstep-1.cubin").touch()
-            seconds = dict.fromkeys((module.LIBRARY, module.GRAPH, *module.CALLS), float(len(ran)))
-            return types.SimpleNamespace(stdout=f"warming up\n{json.dumps(seconds)}\n")
-
-        monkeypatch.setattr(module.subprocess, "run", run)
-        section = Section("first-calls", "g")
-        module.first_calls("g", section, 1)
-        assert ran == [(True, True), (True, True), (False, True), (False, False)]
-        (table,) = section.tables
-        assert table["columns"] == ["", *module.CASES]
-        assert table["rows"][0] == ["import cugraph_ws", "1.00", "2.00", "3.00", "4.00"]
-        assert table["rows"][-2:] == [
-            ["in all", "11.00", "22.00", "33.00", "44.00"],
-            ["kernels compiled", "0", "0", "1", "0"],
-        ]
-
-    def test_user_programs(self, monkeypatch):
-        """Each process has its own numbers, and the second one the cache of the first."""
-        module, ran = of("gpu.user_programs"), []
-
-        def run(command, *, env, **options):
-            edits = [int(word) for word in command[command.index("bench.gpu.user_programs") + 2 :]]
-            ran.append((command[0] == "taskset", env["CUGRAPH_WS_CACHE_DIR"], edits))
-            seconds = {key: [1.0 + place for place in range(len(edits))] for key in module.PROGRAMS}
-            return types.SimpleNamespace(stdout=f"warming up\n{json.dumps(seconds)}\n")
-
-        monkeypatch.setattr(module.subprocess, "run", run)
-        section = Section("user-programs", "g")
-        module.user_programs("g", section, 1)
-        assert [limited for limited, _, _ in ran] == [False, False, True, True]
-        assert [len(edits) for _, _, edits in ran] == [3, 1, 3, 1]
-        assert ran[0][1] == ran[1][1] != ran[2][1] == ran[3][1]
-        numbers = [number for _, _, edits in ran for number in edits]
-        assert len(set(numbers)) == len(numbers)
-        (table,) = section.tables
-        assert table["rows"][0] == ["search, all cores", "1.00", "2.00", "3.00", "1.00"]
-        assert len(section.targets) == 2 * len(table["rows"])
-
-    @pytest.mark.parametrize("name", ["search", "ranks", "two phases"])
-    def test_an_edited_program_has_the_same_results(self, name):
-        module = of("gpu.user_programs")
-        frames = []
-        for edit in (None, 7, 8):
-            text = module.source_of(name, edit or 0)
-            if edit is None:
-                text = text.replace("0 * 0 + ", "")
-            assert (f"0 * {edit} + " in text) == (edit is not None)
-            whole = import_text(f"users_{name.replace(' ', '_')}_{edit}", text).Whole
-            vertices = np.arange(module.LENGTH)
-            ends = {"source": vertices[:-1], "destination": vertices[1:]}
-            graph = ws.Graph(pd.DataFrame({**ends, "weight": 0.5}), weight="weight")
-            arguments = module.PROGRAMS[name][2]
-            frames.append(ws.run(whole, graph, engine="cpu", **arguments).frame)
-        pd.testing.assert_frame_equal(frames[0], frames[1])
-        pd.testing.assert_frame_equal(frames[0], frames[2])
-
-    def test_works(self, gpu, tmp_path):
-        assert set(self.run("ranks", tmp_path)["timings"]) == {"weighted PageRank to 1e-6"}
-
-
-def test_output_of_parts_becomes_a_section():
-    stages = of("stages")
-    line = {"graphs": 3, "functions": 30, "programs": 3, "differences": []}
-    text = "\n".join(["first", *[json.dumps(line)] * of("children").PROCESSES])
-    facts = stages.fuzzed(of("children").Done(0, text))
-    assert facts["status"] == "passed"
-    assert facts["summary"] == (
-        "24 random graphs: 240 results of functions and 24 of programs, 0 differences"
-    )
-    bad = {**line, "differences": ["graph 5: bfs: row 2"]}
-    facts = stages.fuzzed(of("children").Done(1, f"{text}\n{json.dumps(bad)}"))
-    assert facts["status"] == "failed"
-    assert "graph 5: bfs" in facts["problem"]
-    assert stages.fuzzed(of("children").Done(None, ""))["status"] == "failed"
-    assert stages.fuzzed(of("children").Done(0, json.dumps(line)), shares=1)["status"] == "passed"
-
-
-def test_small_graphs_for_the_sanitizer(capsys):
-    """Every schedule, and what differs is a failure."""
-    small = of("checks.small")
-    drawn = functions.Drawn(7, 12)
-    calls = [
-        call
-        for call in small.SMALL
-        if call.name in ("pagerank, vwc-4", "sssp, pushed", "bfs, large pushes", "bfs")
-    ]
-    place = functions.Place("cuda", lambda frame: frame)
-    with warnings.catch_warnings(), emulated(seed=2):
-        warnings.simplefilter("ignore", ws.GraphWarning)
-        assert small.failures(place, [("hub", lambda: drawn, call) for call in calls]) == 0
-        doubled = functions.Place("cpu", lambda frame: pd.concat([frame, frame], ignore_index=True))
-        degree = next(call for call in functions.CALLS if call.name == "degree")
-        drawn.options["duplicates"], drawn.vertices = "keep", None
-        assert small.failures(doubled, [("hub", lambda: drawn, degree)]) == 1
-    assert {call.name for call in small.SMALL} >= {*small.FUNCTIONS}
-    said = capsys.readouterr().out.splitlines()
-    assert said[: len(calls)] == [f"hub: {call.name}" for call in calls]
-    assert said[len(calls)] == "FAILED hub: degree"
-
-
-def test_growth_of_memory():
-    growth = of("checks.leaks").growth
-    assert growth([9, 5, 7, 7, 7, 7], settled=2) == 0
-    assert growth([0, 0, 7, 8, 8, 7], settled=2) == 0
-    assert growth([0, 0, 7, 7, 7, 10], settled=2) == 3

@@ -230,7 +230,7 @@ time.sleep(60)
 import sys
 from bench import children, stages
 stages.unusable, stages.machine = lambda: None, dict
-stages.CHECKS["leaks"] = lambda: stages._status(
+stages.CHECKS["leaks"] = lambda: stages.outcome(
     children.child([sys.executable, "-c", {work!r}], 60.0).problem, True)
 sys.exit(stages.main(["leaks", "tests", "--report", {str(tmp_path / "report")!r}]))
 """

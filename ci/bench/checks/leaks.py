@@ -11,10 +11,7 @@ import json
 from collections.abc import Sequence
 
 SETTLED = 10  # runs until pools, caches and modules have their final size
-SLACK = {
-    "allocated": 0,
-    "taken": 32 << 20,
-}  # bytes; a driver hands out memory in pieces of 2 MiB and up
+SLACK = {"allocated": 0, "taken": 32 << 20}  # bytes; a driver hands out pieces of 2 MiB and up
 
 
 def growth(values: Sequence[int], settled: int = SETTLED) -> int:
@@ -53,9 +50,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         del graph, ranks, hops
         gc.collect()
         cupy.cuda.Device().synchronize()
-        sizes["allocated"].append(
-            int(pool.used_bytes()) + int(rmm.statistics.get_statistics().current_bytes)
-        )
+        allocated = int(rmm.statistics.get_statistics().current_bytes)
+        sizes["allocated"].append(int(pool.used_bytes()) + allocated)
         free, total = cupy.cuda.runtime.memGetInfo()
         sizes["taken"].append(total - free)
     grown = {name: growth(values) for name, values in sizes.items()}

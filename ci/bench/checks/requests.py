@@ -16,6 +16,7 @@ import os
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -56,42 +57,29 @@ def latencies(
 def main(arguments: Sequence[str] | None = None) -> int:
     """Measure, and print a line for each function and number of threads."""
     parser = argparse.ArgumentParser(
-        prog="bench requests",
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    parser.add_argument(
-        "--scale", type=int, default=16, help="2**SCALE vertices (default: %(default)s)"
-    )
-    parser.add_argument(
-        "--each", type=int, default=200, help="requests of a thread (default: %(default)s)"
-    )
-    options = parser.parse_args(arguments)
+        prog="bench requests", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
+    )  # fmt: skip
+    parser.add_argument("--scale", type=int, default=16, help="2**SCALE vertices")
+    parser.add_argument("--each", type=int, default=200, help="requests of a thread")
+    asked = parser.parse_args(arguments)
     before = megabytes()
-    graph = ws.Graph(
-        generators.rmat(options.scale, seed=1, weights=(0.0, 1.0), frame="pandas"), weight="weight"
-    )
-    starts = np.random.default_rng(1).integers(
-        0, graph.number_of_vertices, max(THREADS) * options.each
-    )
+    edges = generators.rmat(asked.scale, seed=1, weights=(0.0, 1.0), frame="pandas")
+    graph = ws.Graph(edges, weight="weight")
+    n, requests = graph.number_of_vertices, max(THREADS) * asked.each
+    starts = np.random.default_rng(1).integers(0, n, requests)
     ids = graph.vertices["vertex"].to_numpy()[starts].tolist()
-    print(
-        f"{os.cpu_count()} cores, {graph.number_of_vertices:,} vertices, {graph.number_of_edges:,} edges"
-    )
+    print(f"{os.cpu_count()} cores, {n:,} vertices, {graph.number_of_edges:,} edges")
     for function in FUNCTIONS.values():  # compiles, and makes both orders of the edges
         function(graph, ids[0])
     built = megabytes()
-    for name, function in FUNCTIONS.items():
-        for threads in THREADS:
-            total, seconds = latencies(function, graph, ids[: threads * options.each], threads)
-            median, tail = np.percentile(seconds, [50, 99]) * 1e3
-            print(
-                f"{name:10}{threads} threads {len(seconds) / total:9.1f} /s  median {median:8.2f} ms  99 % {tail:8.2f} ms"
-            )
+    for (name, function), threads in product(FUNCTIONS.items(), THREADS):
+        total, seconds = latencies(function, graph, ids[: threads * asked.each], threads)
+        rate = f"{name:10}{threads} threads {len(seconds) / total:9.1f} /s"
+        median, tail = np.percentile(seconds, [50, 99]) * 1e3
+        print(f"{rate}  median {median:8.2f} ms  99 % {tail:8.2f} ms")
     after = megabytes()
     graph.close()
     gc.collect()
-    print(
-        f"memory: {before:.0f} MB before, {built:.0f} with the graph, {after:.0f} after all requests, {megabytes():.0f} closed"
-    )
+    memory = f"memory: {before:.0f} MB before, {built:.0f} with the graph, {after:.0f} after all requests"
+    print(f"{memory}, {megabytes():.0f} closed")
     return 0

@@ -13,6 +13,7 @@ import argparse
 import traceback
 import warnings
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 from unittest.mock import patch
 
@@ -74,16 +75,13 @@ def failures(place: Place, jobs: Sequence[tuple[str, Callable[[], Drawn], Call]]
     count = 0
     for shape, draw, call in jobs:
         try:
-            wrong = next(
-                (text for _, text in differences(draw(), place, [call]) if text is not None), None
-            )
+            texts = (text for _, text in differences(draw(), place, [call]))
+            wrong = next(filter(None, texts), None)
         except Exception:  # the next one still runs
             wrong = traceback.format_exc(limit=-4)
         count += wrong is not None
-        print(
-            f"{shape}: {call.name}" if wrong is None else f"FAILED {shape}: {call.name}\n{wrong}",
-            flush=True,
-        )
+        job = f"{shape}: {call.name}"
+        print(job if wrong is None else f"FAILED {job}\n{wrong}", flush=True)
     return count
 
 
@@ -98,11 +96,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     import cupy
 
     cupy.cuda.set_allocator(None)  # in a pool a read past the end of an array goes unnoticed
-    jobs = [
-        (shape, lambda shape=shape: Drawn(GRAPHS[shape], LARGEST[shape]), call)
-        for shape in GRAPHS
-        for call in SMALL
-    ]
+    draws = {shape: partial(Drawn, GRAPHS[shape], LARGEST[shape]) for shape in GRAPHS}
+    jobs = [(shape, draw, call) for shape, draw in draws.items() for call in SMALL]
     with PLACES["gpu"]() as place, warnings.catch_warnings():
         warnings.simplefilter("ignore", ws.GraphWarning)
         return min(failures(place, jobs[asked.share :: asked.shares]), 100)

@@ -21,7 +21,7 @@ from functools import partial
 from typing import Any
 
 import cugraph_ws as ws
-from bench import runs
+from bench import run_calls, runs
 
 AFTER = 0.2  # seconds until a run is asked to stop
 GRAPHS = {
@@ -32,29 +32,27 @@ GRAPHS = {
 PARTITIONED = {"partitions": 3}
 
 
-def _program(program: Any, **arguments: Any) -> runs.Case:
-    return runs.Case(lambda ws, g, _, o: ws.run(program, g, **arguments, **o))
+def _program(program: Any, **arguments: Any) -> run_calls.Case:
+    return run_calls.Case(lambda ws, g, _, o: ws.run(program, g, **arguments, **o))
 
 
 CASES = {  # without functions that take no such options; and further functions, and programs
-    **{name: case for name, case in runs.CASES.items()
+    **{name: case for name, case in run_calls.CASES.items()
        if name.split()[0] not in ("assortativity", "conductance", "modularity", "subgraph")},
-    **runs.by_name("average_clustering", "k_core", "minimum_spanning_tree", "transitivity"),
-    **runs.by_name("ancestors", "descendants", started=True),
-    "average_shortest_path_length": runs.Case(
-        lambda ws, g, _, o: ws.average_shortest_path_length(g, False, **o)
-    ),
-    "bipartite_projection of all pairs": runs.Case(
+    **run_calls.by_name("average_clustering", "k_core", "minimum_spanning_tree", "transitivity"),
+    **run_calls.by_name("ancestors", "descendants", started=True),
+    "average_shortest_path_length": run_calls.Case(lambda ws, g, _, o: ws.average_shortest_path_length(g, False, **o)),
+    "bipartite_projection of all pairs": run_calls.Case(
         lambda ws, g, given, o: ws.bipartite_projection(g, given, **o),
-        input=runs.every_other, edges="sides",
+        input=run_calls.every_other, edges="sides",
     ),
-    "edge_betweenness_centrality weighted": runs.Case(
+    "edge_betweenness_centrality weighted": run_calls.Case(
         lambda ws, g, _, o: ws.edge_betweenness_centrality(g, 8, weighted=True, **o)
     ),
-    "harmonic_centrality weighted": runs.Case(lambda ws, g, _, o: ws.harmonic_centrality(g, k=64, weighted=True, **o)),
-    "is_connected": runs.Case(lambda ws, g, _, o: ws.is_connected(g, strong=True, **o)),
-    "k_truss": runs.Case(lambda ws, g, _, o: ws.k_truss(g, 4, **o)),
-    **{f"{name} of all pairs": runs.Case(lambda ws, g, _, o, name=name: getattr(ws, name)(g, **o))
+    "harmonic_centrality weighted": run_calls.Case(lambda ws, g, _, o: ws.harmonic_centrality(g, k=64, weighted=True, **o)),
+    "is_connected": run_calls.Case(lambda ws, g, _, o: ws.is_connected(g, strong=True, **o)),
+    "k_truss": run_calls.Case(lambda ws, g, _, o: ws.k_truss(g, 4, **o)),
+    **{f"{name} of all pairs": run_calls.Case(lambda ws, g, _, o, name=name: getattr(ws, name)(g, **o))
        for name in ("adamic_adar", "cosine", "jaccard", "overlap", "sorensen")},
     "run DeltaPageRank": _program(ws.DeltaPageRank),
     "run PageRank, 3 partitions": _program(ws.PageRank, tol=1e-12, plan=ws.Plan(**PARTITIONED)),
@@ -109,7 +107,7 @@ def overrun(way: Callable[[Call], Any], call: Call) -> tuple[float, str]:
 
 def opened(name: str, shape: runs.Shape, frame: Any) -> tuple[Any, Any]:
     """Return the graph that a function takes, and its other argument."""
-    return runs.opened(name if name in runs.CASES else "pagerank", shape, frame)
+    return runs.opened(name if name in run_calls.CASES else "pagerank", shape, frame)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -7,9 +7,11 @@ import tempfile
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import cugraph_ws as ws
+from bench.answers import rows_of_csc
+from bench.calls import build, check_csc
 from bench.cluster.contests import MANY, REPEATS, run_program
 from bench.cluster.partitions import (
     GatheredCase,
@@ -21,9 +23,8 @@ from bench.cluster.partitions import (
 )
 from bench.forms import CUGRAPH, Case, library, parallel_edges_graph, smaller
 from bench.graphs import RMAT
-from bench.peers import build, check_csc, rows_of_csc
 from bench.programs import PROGRAMS, SUPERSTEPS
-from bench.timing import OURS, Entrant, Measured, Section, by_library, clocked, compare, race
+from bench.timing import OURS, Entrant, Measured, Section, clocked, race
 
 ONE, PART = "one GPU", "one GPU, its part"  # of a graph that is split among all GPUs
 BUILD = "build from a frame"
@@ -46,19 +47,17 @@ def builds(name: str, section: Section, repeats: int) -> None:
         case = GatheredCase(name, several.places)
         print(f"  {case}, {several.workers} GPUs", flush=True)
         edges, part = several.edges(), smaller(name, several.workers)
-        entrants = [
-            _entrant(OURS, case, partial(ws.Graph, edges), partial(_check_partitioned, case))
-        ]
+        check = partial(_check_partitioned, case)
+        entrants = [_entrant(OURS, case, partial(ws.Graph, edges), check)]
         entrants += [
             _entrant(by, graph, partial(build, graph.table), partial(_check_rows, graph))
             for by, graph in ((ONE, case), (PART, part))
             if graph is not None
         ]
-        timings = by_library(race(section, BUILD, entrants, min(repeats, REPEATS), few=REPEATS))
-        for by in [by for by in BUILD_TARGETS if {by, OURS} <= set(timings)]:
-            ratio = timings[OURS].median / timings[by].median
+        timings = race(section, BUILD, entrants, min(repeats, REPEATS), few=REPEATS)
+        for by, bound in BUILD_TARGETS.items():
             target = f"{BUILD}: {several.workers} GPUs ÷ {by.replace(' GPU', '')}"
-            section.target(target, ratio, BUILD_TARGETS[by])
+            section.ratio(target, timings, OURS, bound, under=by, at_least=False)
         section.attempt("memory", lambda: _memory(several, case, section))
         several.let_go(), case.let_go()
 
@@ -206,103 +205,133 @@ def _pass(edges: str, ranks: str) -> tuple[dict[str, float], float]:
 # ----------------------------------------------------------------------------------------- cuGraph
 
 POOL = 0.6  # part of a GPU's memory for RMM's pool, as cuGraph's documentation recommends
-# By work: targets of cuGraph's time ÷ ours, on as many GPUs; form, whether it is transposed, whether directed
-PEERS: dict[str, tuple[float, str | None, bool, bool]] = {
-    BUILD: (8.0, None, True, True), "PageRank": (3.5, None, True, True), "bfs": (10.0, None, False, True),
-    "sssp": (6.0, "weighted", False, True), "components": (10.0, None, False, False),
-}  # fmt: skip
 STOP = {"max_iter": SUPERSTEPS, "fail_on_nonconvergence": False}
+
+
+class Peer(NamedTuple):
+    """Work that cuGraph's own clusters do too.
+
+    Attributes
+    ----------
+    bound : float
+        Of cuGraph's time ÷ ours, on as many GPUs.
+    form : str or None
+        The graph's, if it has weights.
+    transposed, directed : bool
+        Whether cuGraph's graph is.
+    ours : callable, optional
+        Our call; takes our graph and the vertex to start from.  The build has none.
+    theirs : callable, optional
+        cuGraph's; takes the module `cugraph.dask`, its graph, and the vertex.
+    """
+
+    bound: float
+    form: str | None
+    transposed: bool
+    directed: bool
+    ours: Callable[[Any, int], Any] | None = None
+    theirs: Callable[[Any, Any, int], Any] | None = None
+
+
+def _ranks(cugraph: Any, graph: Any, start: int) -> Any:
+    answer = cugraph.pagerank(graph, tol=1e-30, **STOP)  # and whether it has converged
+    return answer[0] if isinstance(answer, tuple) else answer
+
+
+PEERS = {
+    BUILD: Peer(8.0, None, True, True),
+    "PageRank": Peer(3.5, None, True, True, lambda g, _: ws.pagerank(g, tol=0.0, **STOP), _ranks),
+    "bfs": Peer(10.0, None, False, True, ws.bfs, lambda cg, g, start: cg.bfs(g, start)),
+    "sssp": Peer(6.0, "weighted", False, True, ws.sssp, lambda cg, g, start: cg.sssp(g, start)),
+    "components": Peer(
+        10.0, None, False, False, lambda g, _: ws.weakly_connected_components(g),
+        lambda cg, g, _: cg.weakly_connected_components(g),
+    ),
+}  # fmt: skip
 
 
 def peers(name: str, section: Section, repeats: int) -> None:
     """Time our functions and `cugraph.dask`'s on workers of their own, one after the other."""
-    ours: dict[str, Callable[[Any, int], Any]] = {
-        BUILD: lambda graph, start: graph, "PageRank": lambda graph,
-        start: ws.pagerank(graph, tol=0.0, **STOP), "bfs": ws.bfs, "sssp": ws.sssp,
-        "components": lambda graph, start: ws.weakly_connected_components(graph),
-    }  # fmt: skip
     with workers() as client:
         several = PartitionedGraph(name, client)
         case = GatheredCase(name, several.places)
         start, vertices = case.start, case.vertices
         case.let_go()
         del case
-        _race_peers(OURS, several, section, repeats, start, vertices, several.graph, ours)
+        ours = _raced(section, several, partial(_our_entrant, several, start, vertices), repeats)
     if library(CUGRAPH) is None:
         print("  cuGraph is not installed", flush=True)
         return
-    import cugraph
-    import cugraph.dask as theirs
     from cugraph.dask.comms import comms
 
     with workers(rmm_pool_size=POOL) as client:
         comms.initialize(p2p=True)
         several = PartitionedGraph(name, client)
-
-        def make(form: str | None, transposed: bool, directed: bool) -> Any:
-            graph = parallel_edges_graph() if directed else cugraph.Graph(directed=False)
-            weight = None if form is None else "weight"
-            graph.from_dask_cudf_edgelist(
-                several.edges(form), source="source", destination="destination", weight=weight,
-                store_transposed=transposed,
-            )  # fmt: skip
-            return graph
-
-        def ranks(graph: Any, start: int) -> Any:
-            answer = theirs.pagerank(graph, tol=1e-30, **STOP)  # and whether it has converged
-            return answer[0] if isinstance(answer, tuple) else answer
-
-        calls = {
-            BUILD: lambda graph, start: graph, "PageRank": ranks,
-            "bfs": theirs.bfs, "sssp": theirs.sssp,
-            "components": lambda graph, start: theirs.weakly_connected_components(graph),
-        }  # fmt: skip
         try:
-            _race_peers(CUGRAPH, several, section, repeats, start, vertices, make, calls)
+            entrant = partial(_cugraphs_entrant, several, start, vertices)
+            theirs = _raced(section, several, entrant, repeats)
         finally:
             comms.destroy()
-    for job, (bound, *_) in PEERS.items():
-        timings = [timing for timing in section.timings if timing.job == job]
-        compare(
-            section, f"{job}: {CUGRAPH} ÷ ours, {several.workers} GPUs", timings, CUGRAPH, bound
-        )
+    for job, peer in PEERS.items():
+        target = f"{job}: {CUGRAPH} ÷ ours, {several.workers} GPUs"
+        section.ratio(target, ours[job] | theirs[job], CUGRAPH, peer.bound)
 
 
-def _race_peers(
-    by: str, several: PartitionedGraph, section: Section, repeats: int, start: int, vertices: int,
-    graph_of: Callable[..., Any], calls: dict[str, Callable[[Any, int], Any]],
-) -> None:  # fmt: skip
-    """Time one library's calls, whose results are computed where they are."""
+def _raced(
+    section: Section, several: PartitionedGraph, entrant: Callable[[str], Entrant], repeats: int
+) -> dict[str, dict[str, Measured]]:
+    """Time one library's calls; each entrant is made, with its graph, when it is its turn."""
+    timings = {}
+    for job, peer in PEERS.items():
+        several.edges(peer.form)
+        runs = min(repeats, REPEATS)
+        timings[job] = race(section, job, [entrant(job)], runs, few=REPEATS, many=MANY)
+    several.let_go()
+    return timings
+
+
+def _our_entrant(several: PartitionedGraph, start: int, vertices: int, job: str) -> Entrant:
+    peer = PEERS[job]
+    if peer.ours is None:
+        build_all = partial(ws.Graph, several.edges(), spread="parts")
+        return Entrant(OURS, build_all, release=ws.Graph.close)
+    run = partial(peer.ours, several.graph(peer.form), start)
+    return Entrant(OURS, run, partial(_check_peer, job, vertices))
+
+
+def _cugraphs_entrant(several: PartitionedGraph, start: int, vertices: int, job: str) -> Entrant:
+    """Return cuGraph's entrant; its results are computed where they are."""
+    import cugraph
+    import cugraph.dask
     from distributed import wait
 
-    def check(job: str, frame: Any) -> None:
-        if job != BUILD and (by, job) != (
-            CUGRAPH,
-            "components",
-        ):  # it has no vertices without edges
-            assert len(frame) == vertices, "vertices are missing"
-        if job == "PageRank":
-            total = float(frame["pagerank"].sum().compute())
-            assert abs(total - 1) < 1e-3, f"the ranks sum to {total}"
-        elif job in ("bfs", "sssp"):
-            assert int((frame["distance"] == 0).sum().compute()) == 1, "there is not one start"
+    peer = PEERS[job]
 
-    def run(job: str, form: str | None, kind: list[bool], graph: Any) -> Any:
-        if job == BUILD:
-            ours = by == OURS
-            return ws.Graph(several.edges(), spread="parts") if ours else graph_of(form, *kind)
-        answer = calls[job](graph, start)
-        if by == CUGRAPH:
-            answer = answer.persist()
-            wait(answer)
+    def make() -> Any:
+        graph = parallel_edges_graph() if peer.directed else cugraph.Graph(directed=False)
+        graph.from_dask_cudf_edgelist(
+            several.edges(peer.form), source="source", destination="destination",
+            weight=None if peer.form is None else "weight", store_transposed=peer.transposed,
+        )  # fmt: skip
+        return graph
+
+    if (call := peer.theirs) is None:
+        return Entrant(CUGRAPH, make)
+
+    def run(graph: Any) -> Any:
+        answer = call(cugraph.dask, graph, start).persist()
+        wait(answer)
         return answer
 
-    for job, (_, form, *kind) in PEERS.items():
-        several.edges(form)
-        graph = None if job == BUILD else graph_of(form, *([] if by == OURS else kind))
-        release = ws.Graph.close if job == BUILD and by == OURS else lambda answer: None
-        entrant = Entrant(
-            by, partial(run, job, form, kind, graph), partial(check, job), release=release
-        )
-        race(section, job, [entrant], min(repeats, REPEATS), few=REPEATS, many=MANY)
-    several.let_go()
+    rows = None if job == "components" else vertices  # it has no vertices without edges
+    return Entrant(CUGRAPH, partial(run, make()), partial(_check_peer, job, rows))
+
+
+def _check_peer(job: str, vertices: int | None, frame: Any) -> None:
+    """Check a result's number of rows, if given, and the sum of ranks or the start of a search."""
+    assert vertices is None or len(frame) == vertices, "vertices are missing"
+    if job == "PageRank":
+        total = float(frame["pagerank"].sum().compute())
+        assert abs(total - 1) < 1e-3, f"the ranks sum to {total}"
+    elif job in ("bfs", "sssp"):
+        assert int((frame["distance"] == 0).sum().compute()) == 1, "there is not one start"

@@ -8,7 +8,7 @@ the seconds of all supersteps, from the trace, and of the call; supersteps; byte
 from __future__ import annotations
 
 import statistics
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from functools import partial
 from types import MappingProxyType
@@ -27,20 +27,16 @@ from bench.cluster.partitions import (
 from bench.graphs import GENERATED
 from bench.papers import OTHERS, over, useful
 from bench.programs import PROGRAMS, SUPERSTEPS, Program
-from bench.timing import OURS, Entrant, Section, compare, race
+from bench.timing import OURS, Entrant, Section, race
 
 ONE = "one GPU"
-REPEATS, MANY = (
-    3,
-    9,
-)  # runs at most, as such machines are expensive; more of short calls, whose times vary by a third
+# Runs at most, as such machines are expensive; more of short calls, whose times vary by a third
+REPEATS, MANY = 3, 9
 FEW = 1000  # one in so many ids has an initial value, where only a few have
 ROUNDING = 1e-5  # allowed relative difference of sums of magnitudes
 FORMS = (None, "weighted", "coefficients")
-SPEEDUPS = {
-    2: (1.8, 1.5),
-    4: (3.2, 2.2),
-}  # targets by number of GPUs: supersteps of dense programs, calls of others
+# Targets by number of GPUs: supersteps of dense programs, calls of others
+SPEEDUPS = {2: {"supersteps": 1.8, "calls": 1.5}, 4: {"supersteps": 3.2, "calls": 2.2}}
 METHODS = ("VR", "MS", "ALL")
 # ALL ÷ VR and MS ÷ VR, means, directly and through the host as in Table VIII; auto ÷ the best of the three
 EXCHANGE_TARGET, HUB_TARGET, AUTO_TARGET = 1.3, 1.8, 1.03
@@ -143,7 +139,6 @@ class Contest:
 
     def __call__(self, name: str, section: Section, repeats: int) -> None:
         """Time the jobs on a generated graph."""
-        references: dict[str, list[float]] = {}
         figures: dict[str, dict[str, dict[str, Any]]] = section.figures.setdefault(self.figure, {})
         if self._client is None:
             self._client = self._running.enter_context(workers(self.environment))
@@ -159,25 +154,27 @@ class Contest:
         case = GatheredCase(name, next(iter(graphs.values())).places)
         section.figures["edges"] = len(case.source)
         print(f"  {case}, {everyone} GPUs", flush=True)
-        for job in sorted(
-            self.jobs, key=lambda job: FORMS.index(job.form)
-        ):  # so that each graph is built once
+        # In this order each graph is built once
+        for job in sorted(self.jobs, key=lambda job: FORMS.index(job.form)):
             if self.figure == "scaling" and name not in EVERY_PROGRAM_ON and job.name != "SSSP":
                 continue
             numbers = figures.setdefault(job.name, {})
-            work = partial(
-                self._race, job, case, graphs, section, min(repeats, REPEATS), numbers, references,
-            )  # fmt: skip
-            section.attempt(job.name, work)
+            runs = min(repeats, REPEATS)
+            section.attempt(
+                job.name, partial(self._race, job, case, graphs, section, runs, numbers)
+            )
         for graph in (*graphs.values(), case):
             graph.let_go()
         self._tables(section, figures)
 
     def _race(
         self, job: Job, case: GatheredCase, graphs: Mapping[Any, PartitionedGraph], section: Section,
-        repeats: int, numbers: dict[str, dict[str, Any]], references: dict[str, list[float]],
+        repeats: int, numbers: dict[str, dict[str, Any]],
     ) -> None:  # fmt: skip
         """Time one job."""
+        digests: list[
+            list[float]
+        ] = []  # of results; the first one's is the reference of the others
         most = max(graph.workers for graph in graphs.values())
         entrants, several = {}, next(iter(graphs.values()))
         for library, variant in self.variants.items():
@@ -195,34 +192,30 @@ class Contest:
                 owner.values(), owner.values(FEW)
             key = str(variant.gpus or most) if self.figure == "scaling" else library
             entrants[key] = self._entrant(
-                library, job, owner, graph, case.start, variant, references, numbers.setdefault(key, {}),
+                library, job, owner, graph, case.start, variant, digests, numbers.setdefault(key, {}),
             )  # fmt: skip
         timings = race(section, job.name, list(entrants.values()), repeats, few=repeats, many=MANY)
-        key_of = {entrant.library: key for key, entrant in entrants.items()}
-        for timing in timings:
-            numbers[key_of[timing.library]] |= {"seconds": timing.best_known, "call": timing.median}
-        for key in [key for key, values in numbers.items() if "seconds" not in values]:
-            del numbers[key]
+        for key, entrant in entrants.items():
+            if (timing := timings.get(entrant.library)) is None:
+                del numbers[key]
+            else:
+                numbers[key] |= {"seconds": timing.best_known, "call": timing.median}
         if self.figure == "functions" and most in SPEEDUPS:
-            work, least = (
-                ("supersteps", SPEEDUPS[most][0]) if job.dense else ("calls", SPEEDUPS[most][1])
-            )
-            compare(
-                section, f"{job.name}, {work}: one GPU ÷ {most}", timings, ONE, least, alone=job.dense,
+            kind = "supersteps" if job.dense else "calls"
+            least = SPEEDUPS[most][kind]
+            section.ratio(
+                f"{job.name}, {kind}: one GPU ÷ {most}", timings, ONE, least, alone=job.dense,
             )  # fmt: skip
 
     def _entrant(
         self, library: str, job: Job, owner: Any, graph: Any, start: int, variant: Variant,
-        references: dict[str, list[float]], numbers: dict[str, Any],
+        digests: list[list[float]], numbers: dict[str, Any],
     ) -> Entrant:  # fmt: skip
-        """Return an entrant; the first one's digest is the reference of the others."""
         digest_of = digest if variant.gpus == 1 else owner.digest
 
         def run() -> tuple[Any, Any]:
-            answer = job.call(
-                graph, start, owner.values,
-                **({"plan": ws.Plan(**variant.options)} if variant.options else {}),
-            )  # fmt: skip
+            plan = {"plan": ws.Plan(**variant.options)} if variant.options else {}
+            answer = job.call(graph, start, owner.values, **plan)
             return (answer, answer.frame) if hasattr(answer, "iterations") else (None, answer)
 
         def check(answer: tuple[Any, Any]) -> float:
@@ -232,16 +225,13 @@ class Contest:
                 numbers["supersteps"] = len(trace)
                 known = [kind for kind in ("sent", "useful") if f"bytes_{kind}" in trace]
                 numbers.update({kind: int(trace[f"bytes_{kind}"].sum()) for kind in known})
-            sums = digest_of(frame)
-            off = far(sums, references.setdefault(job.name, sums))
+            digests.append(digest_of(frame))
+            off = far(digests[-1], digests[0])
             assert off <= ROUNDING, f"sums over the result are off by {off:.3g}"
             return off
 
         function = job in JOBS and not job.dense
-        alone = (
-            None if function else lambda answer: float(answer[0].trace["milliseconds"].sum()) / 1e3
-        )
-        return Entrant(library, run, check, alone=alone)
+        return Entrant(library, run, check, alone=None if function else _seconds)
 
     def _tables(
         self, section: Section, figures: Mapping[str, Mapping[str, Mapping[str, Any]]]
@@ -252,25 +242,29 @@ class Contest:
                    "MB sent", "useful"]  # fmt: skip
         section.table(f"{self.figure}, {section.figures['gpus']} GPUs", columns, rows)
         if self.figure == "exchange":
-            hub = section.part.endswith("hub")
-            for method in OTHERS:
-                ratios = [
-                    ratio
-                    for numbers in figures.values()
-                    if (ratio := over(numbers, method)) is not None
-                ]
-                if ratios:
-                    name = f"supersteps: {method} ÷ VR, mean over {len(ratios)} programs"
-                    section.target(
-                        name, statistics.mean(ratios), HUB_TARGET if hub else EXCHANGE_TARGET, at_least=True,
-                    )  # fmt: skip
-            if auto := [
-                ratio
-                for numbers in figures.values()
-                if (ratio := _auto_over_best(numbers)) is not None
-            ]:
-                name = f"supersteps: auto ÷ best of VR, MS and ALL, worst of {len(auto)} programs"
-                section.target(name, max(auto), AUTO_TARGET, mean=statistics.mean(auto))
+            self._exchange_targets(section, figures)
+
+    def _exchange_targets(
+        self, section: Section, figures: Mapping[str, Mapping[str, Mapping[str, Any]]]
+    ) -> None:
+        """Compare methods of exchange over all programs."""
+        least = HUB_TARGET if section.part.endswith("hub") else EXCHANGE_TARGET
+        for method in OTHERS:
+            if ratios := _known(over(numbers, method) for numbers in figures.values()):
+                name = f"supersteps: {method} ÷ VR, mean over {len(ratios)} programs"
+                section.target(name, statistics.mean(ratios), least, at_least=True)
+        if auto := _known(map(_auto_over_best, figures.values())):
+            name = f"supersteps: auto ÷ best of VR, MS and ALL, worst of {len(auto)} programs"
+            section.target(name, max(auto), AUTO_TARGET, mean=statistics.mean(auto))
+
+
+def _known(ratios: Iterable[float | None]) -> list[float]:
+    return [ratio for ratio in ratios if ratio is not None]
+
+
+def _seconds(answer: tuple[Any, Any]) -> float:
+    """Return the seconds of all supersteps."""
+    return float(answer[0].trace["milliseconds"].sum()) / 1e3
 
 
 def _rows(program: str, numbers: Mapping[str, Mapping[str, Any]]) -> Iterator[list[str]]:

@@ -24,6 +24,7 @@ PARTS = {  # by their names in records
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the requested parts; return 1 if anything failed."""
-    reader = parser("cluster", (__doc__ or "").splitlines()[0], list(MEASURES))
+    reader = parser("cluster", (__doc__ or "").splitlines()[0], MEASURES)
     asked = read(reader, arguments, GENERATED.__contains__)
-    return sweep(PARTS, [f"cluster-{name}" for name in asked.parts], asked, gpu_cases)
+    asked.parts = [f"cluster-{name}" for name in asked.parts]
+    return sweep(PARTS, asked, gpu_cases)

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import os
 import statistics
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
@@ -21,7 +20,7 @@ from typing import Any
 import pandas as pd
 
 import cugraph_ws as ws
-from bench.checkout import environment
+from bench.children import in_new_process
 from bench.timing import Section, clocked
 from cugraph_ws.accelerators import ACCELERATORS, VARIABLE
 
@@ -60,11 +59,9 @@ def law(case: Any, section: Section, repeats: int) -> None:
 
 def _turn(edges: Path, name: str, wanted: str) -> dict[str, float]:
     """Return the seconds of each call that an accelerator is for, in a new process."""
-    command = [sys.executable, "-m", "bench.cpu.accelerators", str(edges), name]
-    done = subprocess.run(
-        command, check=True, capture_output=True, text=True, env={**environment(), VARIABLE: wanted}
-    )
-    seconds: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    variables: dict[str, Any] = {VARIABLE: wanted}
+    lines = in_new_process("bench.cpu.accelerators", str(edges), name, **variables)
+    seconds: dict[str, float] = json.loads(lines[-1])
     return seconds
 
 

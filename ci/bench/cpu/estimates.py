@@ -1,29 +1,29 @@
-"""Compare the memory that `ws.estimate_memory` predicts for a build with the memory that it takes.
+"""Peaks of memory, of the process (Linux) and of a GPU; those of builds beside what `ws.estimate_memory` predicts.
 
-Graphs with each kind of ids are built one by one in a new process (Linux).  On the CPU the peak is that of
-resident memory, from the frame in memory to the CSC.  glibc keeps freed arrays below 32 MiB, up to as much
-as is in use; `MALLOC_MMAP_THRESHOLD_` makes it return those above 64 KiB to the system, as it does with the
-arrays of larger graphs.  With `--engine cuda` the peak is that of the memory allocated by RMM, without a cache.
+Graphs with each kind of ids are built one by one in a new process.  The peak is that of resident memory, from the
+frame in memory to the CSC.  glibc keeps freed arrays below 32 MiB, up to as much as is in use;
+`MALLOC_MMAP_THRESHOLD_` makes it return those above 64 KiB to the system, as it does with the arrays of larger
+graphs.  Run as a module with a kind of ids, this file is that process.
 """
 
 from __future__ import annotations
 
-import argparse
 import ctypes
 import gc
 import json
-import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bench.checkout import environment
-from bench.tables import Table
+import numpy as np
+import pyarrow as pa
 
-KINDS = ("int32", "int64", "sparse", "random", "text", "pairs", "text and integers", "pandas")
+import cugraph_ws as ws
+from bench.children import in_new_process
+
 M = 10**6
 # Edges, vertices to draw from, directed, weighted
 SHAPES = {
@@ -36,25 +36,17 @@ SHAPES = {
     "text and integers": [(1 * M, 500_000, True, True), (1 * M, 50_000, False, False)],
     "pandas": [(2 * M, 1 * M, True, True), (1 * M, 100_000, False, True)],
 }  # fmt: skip
-ON_GPUS = ("int32", "int64", "sparse", "random")  # kinds of ids that are numbered on the GPU
 
 
-def measure(kind: str, engine: str = "cpu", scale: int = 1) -> list[dict[str, Any]]:
+def measure(kind: str) -> list[dict[str, Any]]:
     """Build the shapes with a kind of ids in a new process; return predicted and measured bytes."""
-    words = ["estimates", "--engine", engine, "--scale", str(scale), "--child", kind]
-    rows: list[dict[str, Any]] = json.loads(in_new_process(words))
+    rows: list[dict[str, Any]] = json.loads(in_clean_process("bench.cpu.estimates", kind)[-1])
     return rows
 
 
-def in_new_process(words: Sequence[str]) -> str:
-    """Return what a command of `bench` prints in a new process, which returns freed arrays to the system."""
-    done = subprocess.run(
-        [sys.executable, "-m", "bench", *words], check=False, capture_output=True, text=True,
-        env=environment(MALLOC_MMAP_THRESHOLD_=str(1 << 16)),
-    )  # fmt: skip
-    if done.returncode:
-        raise RuntimeError(f"bench {' '.join(words)}: {done.stderr}")
-    return done.stdout
+def in_clean_process(module: str, *words: str) -> list[str]:
+    """Return the lines that a module prints in a new process, which returns freed arrays to the system."""
+    return in_new_process(module, *words, MALLOC_MMAP_THRESHOLD_=str(1 << 16))
 
 
 def in_mebibytes(told: int, taken: int) -> list[str]:
@@ -65,9 +57,6 @@ def in_mebibytes(told: int, taken: int) -> list[str]:
 
 def edges(kind: str, rows: int, vertices: int, weighted: bool) -> Any:
     """Return an edge frame, with one or more columns for an end, by the kind of ids."""
-    import numpy as np
-    import pyarrow as pa
-
     rng = np.random.default_rng(rows + vertices)
     names = rng.integers(-(2**62), 2**62, vertices)
     texts = pa.array(
@@ -104,49 +93,35 @@ def names_of(frame: Any, end: str) -> str | list[str]:
     return names if len(names) > 1 else names[0]
 
 
-def child(kind: str, engine: str, scale: int) -> list[dict[str, Any]]:
+def child(kind: str) -> list[dict[str, Any]]:
     """Build every shape with a kind of ids in this process."""
-    rows = []
-    build(kind, 1000, 100, True, True, engine)  # loads all code that building needs
-    build(kind, 1000, 100, False, False, engine)
-    build(kind, 100_000, 50_000, True, False, engine)
-    for count, vertices, directed, weighted in SHAPES[kind]:
-        told_and_taken = build(kind, count * scale, vertices * scale, directed, weighted, engine)
-        rows.append({"ids": kind, "edges": count * scale, "directed": directed, **told_and_taken})
-    return rows
+    build(kind, 1000, 100, True, True)  # loads all code that building needs
+    build(kind, 1000, 100, False, False)
+    build(kind, 100_000, 50_000, True, False)
+    return [{"ids": kind, **build(kind, *shape)} for shape in SHAPES[kind]]
 
 
-def build(
-    kind: str, rows: int, vertices: int, directed: bool, weighted: bool, engine: str
-) -> dict[str, Any]:
+def build(kind: str, rows: int, vertices: int, directed: bool, weighted: bool) -> dict[str, Any]:
     """Build a graph; return the predicted peak, the measured peak, and the bytes kept."""
-    import cugraph_ws as ws
-
     frame = edges(kind, rows, vertices, weighted)
     source, destination = names_of(frame, "source"), names_of(frame, "destination")
     columns = {"source": source, "destination": destination, "weight": "w" if weighted else None}
-    estimate = ws.estimate_memory(frame, **columns, directed=directed, engine=engine)
-    if engine == "cuda":
-        import cudf
-
-        frame = cudf.DataFrame.from_arrow(frame) if kind != "pandas" else cudf.from_pandas(frame)
-    with (on_gpu if engine == "cuda" else resident)() as measured:
+    estimate = ws.estimate_memory(frame, **columns, directed=directed)
+    with resident() as measured:
         graph = ws.Graph(frame, **columns, directed=directed)
-        arcs = graph.on_device() if engine == "cuda" else graph.csc
+        assert graph.csc.number_of_arcs
         peak = measured()
-    kept_bytes = arcs.nbytes if engine == "cuda" else graph.report.bytes
+    bytes_of_graph = graph.report.bytes
     graph.close()
     return {
-        "weighted": weighted, "told": estimate.peak, "taken": peak, "csc": estimate.csc,
-        "kept": estimate.csc + estimate.values + estimate.numbering, "held": kept_bytes,
+        "edges": rows, "directed": directed, "weighted": weighted, "told": estimate.peak, "taken": peak,
+        "csc": estimate.csc, "kept": estimate.csc + estimate.values + estimate.numbering, "held": bytes_of_graph,
     }  # fmt: skip
 
 
 @contextmanager
 def resident() -> Iterator[Callable[[], int]]:
     """Measure by how much this process grows, after it has returned all free memory to the system."""
-    import pyarrow as pa
-
     gc.collect()
     pa.default_memory_pool().release_unused()
     ctypes.CDLL(None).malloc_trim(0)
@@ -188,25 +163,5 @@ def on_gpu() -> Iterator[Callable[[], int]]:
         cupy.cuda.set_allocator(cached)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Print a table, or, as a child, JSON."""
-    parser = argparse.ArgumentParser(prog="bench estimates", description=__doc__)
-    parser.add_argument("--engine", choices=("cpu", "cuda"), default="cpu")
-    parser.add_argument("--scale", type=int, default=1, help="factor of the edges and vertices")
-    parser.add_argument("--kinds", nargs="+", choices=KINDS, help="kinds of ids; by default all")
-    parser.add_argument("--child", choices=KINDS, help=argparse.SUPPRESS)
-    asked = parser.parse_args(arguments)
-    if asked.child:
-        print(json.dumps(child(asked.child, asked.engine, asked.scale)))
-        return 0
-    rows = []
-    for kind in asked.kinds or (KINDS if asked.engine == "cpu" else ON_GPUS):
-        rows += [
-            [kind, f"{row['edges']:,}", str(row["directed"]), str(row["weighted"]),
-             *in_mebibytes(row["told"], row["taken"]), f"{row['taken'] / row['kept']:.2f}"]
-            for row in measure(kind, asked.engine, asked.scale)
-        ]  # fmt: skip
-    columns = ["ids", "edges", "directed", "weighted", "told, MiB", "taken, MiB", "told / taken",
-               "taken / kept"]  # fmt: skip
-    print(Table("Peak memory of builds", columns, rows).markdown(), end="")
-    return 0
+if __name__ == "__main__":
+    print(json.dumps(child(sys.argv[1])))

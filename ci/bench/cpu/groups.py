@@ -44,7 +44,8 @@ def groups(name: str, section: Section, repeats: int) -> None:
         expected = _applied(sample, peers[SCIPY]).iloc[:, 0].to_numpy()
         check = partial(_check, expected)
         ours = partial(ws.run_groups, function, by=BY, **arguments)
-        (timing,) = race(section, f"{job}, {GROUPS:,} graphs", [Entrant(OURS, partial(ours, edges), check)], repeats)  # fmt: skip
+        entrants = [Entrant(OURS, partial(ours, edges), check)]
+        timing = race(section, f"{job}, {GROUPS:,} graphs", entrants, repeats)[OURS]
         section.target(f"{job} of {GROUPS:,} graphs, seconds", timing.median, BOUND)
         alone = partial(_alone, function, arguments)
         applied = {APPLIED: alone, **peers}

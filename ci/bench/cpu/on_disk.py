@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import resource
-import subprocess
 import sys
 import tempfile
 import time
@@ -22,7 +21,7 @@ from pyarrow import parquet
 from scipy import sparse
 
 import cugraph_ws as ws
-from bench.checkout import environment
+from bench.children import in_new_process
 from bench.timing import OURS, Entrant, Section, race
 
 VERTICES, FILES, ROWS = 1_000_000, 12, 2_000_000  # rows of a file
@@ -39,14 +38,11 @@ def on_disk(name: str, section: Section, repeats: int) -> None:
         folder.mkdir()
         expected = _write(folder)
         limit = sum(file.stat().st_size for file in folder.iterdir()) // SHARE
-        command = [sys.executable, "-m", "bench.cpu.on_disk", str(folder), str(limit), str(labels)]
+        words = [str(folder), str(limit), str(labels)]
 
         def to_components() -> float:
             _leave_cache(folder)
-            done = subprocess.run(
-                command, check=True, capture_output=True, text=True, env=environment()
-            )
-            return float(done.stdout)
+            return float(in_new_process("bench.cpu.on_disk", *words)[-1])
 
         def check(_: float) -> None:
             assert np.array_equal(np.load(labels), expected), "the labels are not SciPy's"
@@ -65,9 +61,9 @@ def on_disk(name: str, section: Section, repeats: int) -> None:
             Entrant(READ, read, alone=lambda seconds: seconds),
         ]
         job = f"{FILES * ROWS:,} edges of a folder to components, {SHARE} times the memory"
-        ours, reading = race(section, job, entrants, repeats, few=repeats)
-    ratio = ours.best_known / reading.best_known
-    section.target("folder to components ÷ one sequential read", ratio, BOUND)
+        timings = race(section, job, entrants, repeats, few=repeats)
+    name = "folder to components ÷ one sequential read"
+    section.ratio(name, timings, OURS, BOUND, under=READ, at_least=False, alone=True)
 
 
 def _write(folder: Path) -> Any:

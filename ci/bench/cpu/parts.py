@@ -1,4 +1,4 @@
-"""Functions and programs on two cores, against NetworKit, igraph, leidenalg, NetworkX and SciPy."""
+"""Functions and programs on two cores, against NetworKit, igraph, NetworkX and SciPy."""
 
 from __future__ import annotations
 
@@ -8,15 +8,13 @@ from collections.abc import Sequence
 from functools import partial
 
 from bench.cpu.accelerators import law
-from bench.cpu.cuts import GRAPHS, cuts
 from bench.cpu.first_result import first_result
 from bench.cpu.groups import groups
 from bench.cpu.networkx_script import networkx_script
 from bench.cpu.on_disk import on_disk
 from bench.forms import NETWORKIT, host_cases, library
-from bench.in_a_row import karate_in_a_row
-from bench.levels import levels
-from bench.parts import Part, parser, read, sweep
+from bench.overheads import karate_in_a_row, levels
+from bench.parts import Part, fixed, parser, read, sweep
 from bench.peers import works
 from bench.unlike import unlike_cores
 
@@ -25,34 +23,31 @@ CORES = 2
 QUICK = ("RMAT14",), 600_000
 FULL = ("RMAT16", "RMAT20"), 100_000_000
 PARTS = {
-    "first-result": Part(first_result, ("30,000 edges",), by_name=True, fixed=True),
+    "first-result": fixed(first_result, "30,000 edges"),
     **{name: Part(partial(works, name), QUICK[0]) for name in ("csc", "algorithms", "known")},
-    "groups": Part(groups, ("10,000 graphs",), by_name=True, fixed=True),
-    "cuts": Part(cuts, tuple(GRAPHS), by_name=True, fixed=True),
-    "unlike": Part(unlike_cores, ("RMAT17, one of two at half speed",), by_name=True, fixed=True),
-    "on-disk": Part(on_disk, ("24 M edges on disk",), by_name=True, fixed=True),
+    "groups": fixed(groups, "10,000 graphs"),
+    "unlike": fixed(unlike_cores, "RMAT17, one of two at half speed"),
+    "on-disk": fixed(on_disk, "24 M edges on disk"),
     "networkx": Part(networkx_script, QUICK[0]),
-    "in-a-row": Part(karate_in_a_row, ("karate club",), by_name=True, fixed=True),
-    "levels": Part(partial(levels, gpu=False), ("a path of 100,000",), by_name=True, fixed=True),
+    "in-a-row": fixed(karate_in_a_row, "karate club"),
+    "levels": fixed(partial(levels, gpu=False), "a path of 100,000"),
     "accelerators": Part(law, QUICK[0]),
 }
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the requested parts; return 1 if anything failed."""
-    reader = parser("cpu", __doc__ or "", list(PARTS))
-    size = reader.add_mutually_exclusive_group()
-    size.add_argument("--quick", dest="size", action="store_const", const=QUICK, default=QUICK,
-                      help="RMAT14 and small edge lists: a minute or two (default)")  # fmt: skip
-    size.add_argument("--full", dest="size", action="store_const", const=FULL,
-                      help="RMAT16, RMAT20 and all edge lists: 12 GB, an hour")  # fmt: skip
+    reader = parser("cpu", __doc__ or "", PARTS)
+    reader.add_argument("--full", dest="size", action="store_const", const=FULL, default=QUICK,
+                        help="RMAT16, RMAT20 and all edge lists: 12 GB, an hour; "
+                             "without it RMAT14 and small edge lists: a minute or two")  # fmt: skip
     asked = read(reader, arguments, lambda name: re.fullmatch(r"RMAT\d+", name) is not None)
     print(f"cores: {hold_to_cores(CORES)}")
     graphs, most_edges = asked.size
     parts = {
         name: part if part.by_name else part._replace(graphs=graphs) for name, part in PARTS.items()
     }
-    return sweep(parts, asked.parts, asked, partial(host_cases, most_edges=most_edges))
+    return sweep(parts, asked, partial(host_cases, most_edges=most_edges))
 
 
 def hold_to_cores(wanted: int) -> list[int]:

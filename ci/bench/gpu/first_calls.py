@@ -10,13 +10,14 @@ from __future__ import annotations
 import json
 import shutil
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
-from bench.checkout import ROOT, environment
+from bench.checkout import ROOT
+from bench.children import in_new_process
 from bench.timing import Section
 
 GRAPH, LIBRARY = "graph", "import cugraph_ws"
@@ -41,18 +42,21 @@ CASES = {
 }
 
 
-def called() -> dict[str, float]:
-    """Make the calls in this process; return seconds by call."""
+def random_edges() -> Any:
+    """Return 65,536 edges between 4,096 vertices, in a cuDF frame."""
     import cudf
     import numpy as np
 
-    assert "cugraph_ws" not in sys.modules
-
     random = np.random.default_rng(1)
     ends = random.integers(0, 1 << 12, (2, 1 << 16))
-    edges = cudf.DataFrame(
-        {"source": ends[0], "destination": ends[1], "weight": random.random(1 << 16)}
-    )
+    columns = {"source": ends[0], "destination": ends[1], "weight": random.random(1 << 16)}
+    return cudf.DataFrame(columns)
+
+
+def called() -> dict[str, float]:
+    """Make the calls in this process; return seconds by call."""
+    assert "cugraph_ws" not in sys.modules
+    edges = random_edges()
     edges["weight"].sum()  # cuDF's own first use
     seconds, begun = {}, time.perf_counter()
 
@@ -75,16 +79,12 @@ def called() -> dict[str, float]:
 def measured(library: Path, caches: Path) -> tuple[dict[str, float], list[str]]:
     """Start a process; return its seconds by call, and the names of the library's kernels that were compiled."""
     before = _compiled(caches)
-    variables = {
-        "CUGRAPH_WS_CACHE_DIR": str(caches / "cugraph_ws"),
-        "CUPY_CACHE_DIR": str(caches / "cupy"),
-    }
-    done = subprocess.run(
-        [sys.executable, "-m", "bench.gpu.first_calls", "child"], check=True, stdout=subprocess.PIPE,
-        env=environment(**variables), cwd=library, text=True,  # whose folder comes first
+    lines = in_new_process(
+        "bench.gpu.first_calls", "child", cwd=library, CUGRAPH_WS_CACHE_DIR=str(caches / "cugraph_ws"),
+        CUPY_CACHE_DIR=str(caches / "cupy"),
     )  # fmt: skip
     names = sorted(path.name.partition("-")[0] for path in _compiled(caches) - before)
-    return json.loads(done.stdout.splitlines()[-1]), names
+    return json.loads(lines[-1]), names
 
 
 def _compiled(caches: Path) -> set[Path]:

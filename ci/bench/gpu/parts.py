@@ -10,7 +10,6 @@ from functools import partial
 
 from bench.forms import gpu_cases
 from bench.gpu.draws import draws
-from bench.gpu.expressions import expressions
 from bench.gpu.first_calls import first_calls
 from bench.gpu.host_arcs import host_arcs
 from bench.gpu.large_folder import large_folder
@@ -18,30 +17,30 @@ from bench.gpu.layouts import layouts
 from bench.gpu.supersteps import supersteps
 from bench.gpu.user_programs import user_programs
 from bench.graphs import GENERATED, UNSEEN
-from bench.in_a_row import in_a_row
-from bench.levels import levels
-from bench.parts import Part, parser, read, sweep
+from bench.overheads import in_a_row, levels
+from bench.parts import Part, fixed, parser, read, sweep
 from bench.peers import works
 
 LARGE = ("RM22", "RM33V335E", "KR24", "road-like")
 SMALL = ("social-77K", "web-325K")
 PARTS = {
-    "first-calls": Part(first_calls, ("65,536 edges",), by_name=True, fixed=True),
-    "user-programs": Part(user_programs, ("65,536 edges",), by_name=True, fixed=True),
+    "first-calls": fixed(first_calls, "65,536 edges"),
+    "user-programs": fixed(user_programs, "65,536 edges"),
     "supersteps": Part(supersteps, (*SMALL, "RM100K", "RM20", *LARGE)),
     "frames": Part(partial(works, "frames"), ("RM20", *LARGE)),
     "known": Part(partial(works, "known"), ("KR20", "KR22", "grid")),
-    "draws": Part(draws, ("KR22",)), "expressions": Part(expressions, ("KR22",)), "host-arcs": Part(host_arcs, ("KR24",)),
-    "large-folder": Part(large_folder, ("RMAT 26, 2.15 G edges",), by_name=True, fixed=True),
+    "draws": Part(draws, ("KR22",)),
+    "host-arcs": Part(host_arcs, ("KR24",)),
+    "large-folder": fixed(large_folder, "RMAT 26, 2.15 G edges"),
     "in-a-row": Part(in_a_row, ("RM100K",)),
-    "levels": Part(partial(levels, gpu=True), ("a path of 10,000",), by_name=True, fixed=True),
-    "layouts": Part(layouts, ("social-77K", "web-325K", "cliques", "road-like")),
-    "ranks": Part(partial(works, "ranks"), UNSEEN), "searches": Part(partial(works, "searches"), LARGE),
-}  # fmt: skip
+    "levels": fixed(partial(levels, gpu=True), "a path of 10,000"),
+    "layouts": Part(layouts, (*SMALL, "cliques", "road-like")),
+    "ranks": Part(partial(works, "ranks"), UNSEEN),
+    "searches": Part(partial(works, "searches"), LARGE),
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the requested parts; return 1 if anything failed."""
-    reader = parser("gpu", (__doc__ or "").splitlines()[0], list(PARTS))
-    asked = read(reader, arguments, GENERATED.__contains__)
-    return sweep(PARTS, asked.parts, asked, gpu_cases)
+    reader = parser("gpu", (__doc__ or "").splitlines()[0], PARTS)
+    return sweep(PARTS, read(reader, arguments, GENERATED.__contains__), gpu_cases)

@@ -5,6 +5,7 @@ cuSPARSE's product reads what a superstep reads, and the values; it takes the ar
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -12,10 +13,11 @@ import numpy as np
 
 import cugraph_ws as ws
 from bench import proofs
+from bench.answers import RANK
+from bench.calls import check_steps, steps
 from bench.forms import CUGRAPH, Case, csr, library
-from bench.peers import RANK, check_steps, steps
 from bench.programs import PROGRAMS, SUPERSTEPS, Program
-from bench.timing import OURS, Entrant, Measured, Section, by_library, compare, race
+from bench.timing import OURS, Entrant, Measured, Section, race
 from cugraph_ws.program.declarations import Like, State
 
 AGAINST_CUGRAPH, AGAINST_CUSPARSE, AGAINST_PAGERANK = 1.7, 1.0, 1.3
@@ -48,15 +50,17 @@ def supersteps(case: Case, section: Section, repeats: int) -> None:
             }
         for owner, make in makers.items():
             entrants += section.attempt(f"preparing {job}, {owner}", make) or []
-        measured = race(section, job, entrants, repeats)
+        timings = race(section, job, entrants, repeats)
         case.let_go()
-        if OURS in by_library(measured):
-            ours[name] = by_library(measured)[OURS]
+        if OURS in timings:
+            ours[name] = timings[OURS]
         if name == "pagerank":
-            _targets(section, measured)
-    for name in [name for name in DENSE[1:] if {name, "pagerank"} <= set(ours)]:
-        ratio = ours[name].best_known / ours["pagerank"].best_known
-        section.target(f"{name} superstep, times PageRank's", ratio, AGAINST_PAGERANK)
+            _targets(section, timings)
+    for name in DENSE[1:]:
+        section.ratio(
+            f"{name} superstep, times PageRank's", ours, name, AGAINST_PAGERANK, under="pagerank",
+            at_least=False, alone=True,
+        )  # fmt: skip
 
 
 def _cugraph(case: Case) -> Any:
@@ -65,7 +69,10 @@ def _cugraph(case: Case) -> Any:
         return
     import pylibcugraph
 
-    graph, handle = case.cugraph("directed", transposed=True), pylibcugraph.ResourceHandle()
+    graph, handle = (
+        case.graph_of(CUGRAPH, "directed", transposed=True),
+        pylibcugraph.ResourceHandle(),
+    )
     figures = {
         "parts": lambda answer: SUPERSTEPS,
         "edges": lambda answer: len(case.source),
@@ -132,20 +139,19 @@ def _cusparse(case: Case) -> Any:
     yield product("cuSPARSE, our order", ordered, vector[: graph.size].copy())
 
 
-def _targets(section: Section, measured: list[Measured]) -> None:
+def _targets(section: Section, timings: Mapping[str, Measured]) -> None:
     """Add the targets of a PageRank superstep."""
     job = "PageRank superstep"
-    compare(section, f"{job}: cuGraph's ÷ ours, calls", measured, CUGRAPH, AGAINST_CUGRAPH)
-    compare(
-        section, f"{job}: pylibcugraph's ÷ ours alone", measured, "pylibcugraph", AGAINST_CUGRAPH, alone=True,
-    )  # fmt: skip
-    for peer in ("cuSPARSE", "cuSPARSE, our order"):
-        compare(
-            section, f"{job}: {peer} ÷ ours alone", measured, peer, AGAINST_CUSPARSE, alone=True
-        )
-    ours = by_library(measured).get(OURS)
-    for name, (seconds, bound) in PAPERS.get(section.graph, {}).items() if ours is not None else ():
-        ratio = seconds / ours.best_known
+    section.ratio(f"{job}: cuGraph's ÷ ours, calls", timings, CUGRAPH, AGAINST_CUGRAPH)
+    for by, name, bound in (
+        ("pylibcugraph", "pylibcugraph's", AGAINST_CUGRAPH),
+        ("cuSPARSE", "cuSPARSE", AGAINST_CUSPARSE),
+        ("cuSPARSE, our order", "cuSPARSE, our order", AGAINST_CUSPARSE),
+    ):
+        section.ratio(f"{job}: {name} ÷ ours alone", timings, by, bound, alone=True)
+    papers = PAPERS.get(section.graph, {}) if OURS in timings else {}
+    for name, (seconds, bound) in papers.items():
+        ratio = seconds / timings[OURS].best_known
         section.target(
             f"{job}: {name} (an earlier run, H200) ÷ ours alone", ratio, bound, at_least=True
         )

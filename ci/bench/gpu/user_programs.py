@@ -11,7 +11,6 @@ import itertools
 import json
 import os
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
@@ -19,7 +18,8 @@ from pathlib import Path
 from typing import Any
 
 from bench import programs
-from bench.checkout import environment
+from bench.children import in_new_process
+from bench.gpu.first_calls import random_edges
 from bench.timing import Section
 
 MOST = 2  # processes of a case: each takes up to half a minute
@@ -51,11 +51,7 @@ def results(edits: list[int], folder: Path) -> dict[str, list[float]]:
     import cugraph_ws as ws
 
     declared = {program: _declared(program, edits[0], folder) for program in PROGRAMS}
-    random = np.random.default_rng(1)
-    ends = random.integers(0, 1 << 12, (2, 1 << 16))
-    edges = cudf.DataFrame(
-        {"source": ends[0], "destination": ends[1], "weight": random.random(1 << 16)}
-    )
+    edges = random_edges()
     path = np.arange(LENGTH - 1)
     graphs = {
         "search": ws.Graph(edges, weight="weight"),
@@ -106,22 +102,13 @@ def user_programs(name: str, section: Section, repeats: int) -> None:
 
 
 def _process(cores: int, folder: Path, edits: list[int]) -> dict[str, list[float]]:
-    command = [sys.executable, "-m", "bench.gpu.user_programs", str(folder), *map(str, edits)]
-    limit = (
-        ["taskset", "-c", ",".join(map(str, sorted(os.sched_getaffinity(0))[:cores]))]
-        if cores
-        else []
-    )
-    variables = {"CUGRAPH_WS_CACHE_DIR": str(folder / "cache")}
-    done = subprocess.run(
-        [*limit, *command],
-        check=True,
-        stdout=subprocess.PIPE,
-        env=environment(**variables),
-        text=True,
-    )
-    measured: dict[str, list[float]] = json.loads(done.stdout.splitlines()[-1])
-    return measured
+    allowed = sorted(os.sched_getaffinity(0))[:cores]
+    lines = in_new_process(
+        "bench.gpu.user_programs", str(folder), *map(str, edits), cores=allowed,
+        CUGRAPH_WS_CACHE_DIR=str(folder / "cache"),
+    )  # fmt: skip
+    seconds: dict[str, list[float]] = json.loads(lines[-1])
+    return seconds
 
 
 if __name__ == "__main__":
