@@ -132,7 +132,7 @@ class PhasedLoop(Loop):
     def outputs(self) -> dict[str, bool]:
         """The result's columns besides the ids, and whether each holds vertices."""
         return {
-            name: bool(getattr(declared.type, "holds_vertex", False))
+            name: declared.holds_vertex
             for name, declared in self._phases.state.items()
             if declared.visible
         }

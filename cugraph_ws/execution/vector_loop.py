@@ -90,7 +90,7 @@ class VectorLoop(Loop):
     def outputs(self) -> dict[str, bool]:
         """The result's columns besides the ids, and whether each holds vertices."""
         return {
-            column: bool(getattr(declared.type, "holds_vertex", False))
+            column: declared.holds_vertex
             for name, declared in self.program.state.items()
             if declared.visible
             for column in columns_of(name, length_of(declared))

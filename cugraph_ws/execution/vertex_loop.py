@@ -134,7 +134,7 @@ class VertexLoop(Loop):
     def outputs(self) -> dict[str, bool]:
         """The result's columns besides the ids, and whether each holds vertices."""
         columns = {
-            name: bool(getattr(declared.type, "holds_vertex", False))
+            name: declared.holds_vertex
             for name, declared in self._program.state.items()
             if declared.visible
         }
@@ -770,7 +770,7 @@ def as_columns(
         if not declared.visible:
             continue
         values = state[name]
-        if getattr(declared.type, "holds_vertex", False):
+        if declared.holds_vertex:
             known = (values >= 0) & (values < vertices)
             _refuse_unknown_vertices(program, name, values, known, graph)
             columns[name] = VertexNumbers(np.where(known, values, -1), nullable=True)

@@ -393,7 +393,7 @@ def _check_vertex_numbers(program: VertexProgram, graph: GraphView) -> None:
     key = "fields of vertex numbers"
     for field in program.memory.recall(key, lambda: fields_of_vertex_numbers(program)):
         declared = program.state[field]
-        if declared.visible and not getattr(declared.type, "holds_vertex", False):
+        if declared.visible and not declared.holds_vertex:
             raise ProgramError(
                 f"{program.name}.init ({program.sources['init'].location}) sets `{field}` to the vertex number, "
                 f"which is not the id in this graph; declare `{field}: ws.vertex_id`, which is returned as an "

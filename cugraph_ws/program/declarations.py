@@ -221,6 +221,11 @@ class State:
     null: float | None = None
     on_gpu: ScalarType | None = None
 
+    @property
+    def holds_vertex(self) -> bool:
+        """Whether the field is a vertex number, converted to an id in results."""
+        return isinstance(self.type, ScalarType) and self.type.holds_vertex
+
 
 # Which common neighbours a pair of vertices has, in edge programs: all, those that both lead to, those that lead
 # to both, those on a path from the first to the second

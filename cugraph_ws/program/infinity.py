@@ -23,7 +23,7 @@ import numpy as np
 from cugraph_ws.errors import ProgramError
 from cugraph_ws.program.by_part import Basic, ByPart
 from cugraph_ws.program.combines import Fold
-from cugraph_ws.program.declarations import Jump, ScalarType
+from cugraph_ws.program.declarations import Jump
 from cugraph_ws.program.snapshot import Memory
 from cugraph_ws.program.source import FunctionSource, plain_function
 from cugraph_ws.program.tables import CELL
@@ -195,8 +195,8 @@ def infinite_fields(program: VertexProgram, kinds: Kinds) -> tuple[bool, ...]:
     returned = _Rewriting(source, {name: arguments[name] for name in source.parameters}).analysed()
     parts = [part for _, part in returned.parts] if returned.kind == "tuple" else [returned]
     for place, (field, kind, part) in enumerate(zip(declared, kinds.state, parts, strict=False)):
-        named = isinstance(field.type, ScalarType) and field.type.holds_vertex
-        infinite[place] |= (named or not field.visible) and kind in STORED and part.may_be_infinite
+        hidden = field.holds_vertex or not field.visible
+        infinite[place] |= hidden and kind in STORED and part.may_be_infinite
     return tuple(infinite)
 
 

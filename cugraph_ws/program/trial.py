@@ -161,7 +161,7 @@ class Trial:
         for field, part, dtype in zip(fields, parts, self.state, strict=True):
             if dtype.kind in "ib" and isinstance(part, (float, np.floating)):
                 declared = self.program.state[field]
-                vertex = getattr(declared.type, "holds_vertex", False)
+                vertex = declared.holds_vertex
                 hidden = vertex or not declared.visible
                 if name == "init" and part == math.inf and dtype.name in STORED and not hidden:
                     raise self.fail(
