@@ -29,10 +29,10 @@ def coupling_of(states, *, symmetric):
     return matrix + matrix.T if symmetric else matrix
 
 
-def graph_of(edges, states, strengths=None):
+def graph_of(edges, states, strengths=None, priors=None):
     weight = np.zeros(len(edges.source)) if strengths is None else strengths
     frame = edge_frame(Edges(edges.source, edges.destination, edges.n, weight))
-    priors = priors_of(edges.n, states)
+    priors = priors_of(edges.n, states) if priors is None else priors
     return ws.Graph(
         frame, weight="weight", directed=edges.directed, vertices=vertex_frame(edges, **priors)
     )
@@ -107,6 +107,18 @@ def test_a_hub_that_a_block_adds_up():
         expected, _ = beliefs(graph, 2, coupling_of(2, symmetric=False), max_iter=1)
         found, _ = beliefs(graph, 2, coupling_of(2, symmetric=False), max_iter=1, engine="cuda")
     np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-12)
+
+
+def test_evidence_of_any_weight_keeps_its_digits():
+    """Logarithms far from 0 neither overflow nor vanish: of the most likely state is 0 what is compared."""
+    path = Edges(np.arange(3), np.arange(1, 4), 4, directed=True)
+    priors = {"p0": [1.0, 1e-280, 1e-3, 0.5], "p1": [0.0, 1.0, 1e300, 0.5]}
+    strengths = np.array([690.0, -690.0, 30.0])
+    with graph_of(path, 2, strengths, priors) as graph, emulated():
+        expected, _ = beliefs(graph, 2, "weight")
+        found, _ = beliefs(graph, 2, "weight", engine="cuda")
+    assert expected[0].tolist() == [1.0, 0.0]
+    np.testing.assert_allclose(found, expected, **EQUAL)
 
 
 def test_until_it_converges_and_wide_positions(monkeypatch):
