@@ -8,8 +8,8 @@
 A mutant is a comparison, an operator or a constant that is another one, a negation that is gone, or a
 statement that is deleted; a seed always draws the same ones of the same tree.  The tests are those that
 `module_tests` finds for the file, or those after `--tests`.  They run in a copy of the checkout.  A mutant
-is killed if they fail or take longer than the limit; it survives if they pass; if a file has no tests,
-nothing runs and the mutant counts as one without tests.
+is killed if one fails, or all take longer than the limit, and the same passes without the fault; it survives if they
+pass; if a file has no tests, nothing runs and the mutant counts as one without tests.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import argparse
 import ast
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -25,12 +26,14 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
+from queue import Queue
 
 from module_tests import module_tests
 
-__all__ = ["Mutant", "check_sound", "draw", "main", "mutants_of", "run_mutant"]
+__all__ = ["Mutant", "draw", "main", "mutants_of", "run_mutant"]
 
 ROOT = Path(__file__).parents[1]
 TOPS = ("cugraph_ws", "kernels")
@@ -203,39 +206,72 @@ def draw(seed: int, count: int, chosen: Sequence[str] = TOPS, root: Path = ROOT)
     return random.Random(seed).sample(everything, min(count, len(everything)))
 
 
-def _run(tests: Sequence[str], checkout: Path) -> bool:
-    """Return whether tests pass in a checkout, in time."""
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", *tests]
-    with tempfile.TemporaryDirectory() as cache:
-        environment = {
-            **os.environ, "PYTHONPATH": str(checkout), "CUGRAPH_WS_CACHE_DIR": cache, "CI": "1",
-            "PYTHONDONTWRITEBYTECODE": "1",  # a mutant may have the size and the time of its source
-        }  # fmt: skip
-        try:
-            done = subprocess.run(
-                command, cwd=checkout, env=environment, timeout=SECONDS, check=False,
-                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            )  # fmt: skip
-        except subprocess.TimeoutExpired:
-            return False
-    return done.returncode == 0
+def _failures(tests: Sequence[str], checkout: Path) -> list[str]:
+    """Run tests in a checkout, up to the first failure.
 
+    Parameters
+    ----------
+    tests : sequence of str
+        Files, folders, or single tests.
+    checkout : Path
 
-def check_sound(tests: Sequence[str], checkout: Path) -> None:
-    """End the script if tests do not pass without a fault: they would kill every mutant."""
-    if not _run(tests, checkout):
-        sys.exit(f"{' '.join(tests)}: they fail without a fault")
+    Returns
+    -------
+    list of str
+        Empty if all pass.  Else the test that failed, or all that ran if they took too long or could not be collected.
+    """
+    command = [
+        *(sys.executable, "-m", "pytest", "-x", "-q", "-rfE", "--tb=no"),
+        *("-p", "no:cacheprovider", *tests),
+    ]
+    environment = {
+        **os.environ, "PYTHONPATH": str(checkout), "CI": "1",
+        "CUGRAPH_WS_CACHE_DIR": str(checkout / ".compiled"),  # by the texts of what is compiled
+        "PYTHONDONTWRITEBYTECODE": "1",  # a mutant may have the size and the time of its source
+    }  # fmt: skip
+    try:
+        done = subprocess.run(
+            command, cwd=checkout, env=environment, timeout=SECONDS, check=False,
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return list(tests)
+    if done.returncode == 0:
+        return []
+    named = re.findall(r"^(?:FAILED|ERROR) (\S+::.*?)(?: - .*)?$", done.stdout, re.MULTILINE)
+    return named or list(tests)
 
 
 def run_mutant(mutant: Mutant, tests: Sequence[str], checkout: Path) -> str:
-    """Plant a mutant, run the tests, and take it out again; return "killed" or "survived"."""
+    """Plant a mutant, run the tests, and take it out again.
+
+    Returns
+    -------
+    str
+        "killed"; "survived"; or "undecided", if what fails with the fault fails without it too.
+    """
     file = checkout / mutant.path
     source = file.read_bytes()
     file.write_bytes(mutant.text(source))
     try:
-        return "survived" if _run(tests, checkout) else "killed"
+        failures = _failures(tests, checkout)
     finally:
         file.write_bytes(source)
+    if not failures:
+        return "survived"
+    return "undecided" if _failures(failures, checkout) else "killed"
+
+
+def _outcome(mutant: Mutant, tests: Sequence[str], checkouts: Queue[Path]) -> tuple[str, float]:
+    """Run a mutant in a checkout that no other uses; return what came out, and the seconds it took."""
+    if not tests:
+        return "without tests", 0.0
+    checkout = checkouts.get()
+    begun = time.monotonic()
+    try:
+        return run_mutant(mutant, tests, checkout), time.monotonic() - begun
+    finally:
+        checkouts.put(checkout)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -248,32 +284,38 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--count", type=int, default=12, help="mutants")
-    parser.add_argument("--only", type=int, metavar="NUMBER", help="one of them, from 1 on")
+    parser.add_argument(
+        "--only", type=int, nargs="+", metavar="NUMBER", help="some of them, from 1 on"
+    )
+    parser.add_argument("--jobs", type=int, default=1, help="mutants that run at a time")
     parser.add_argument("--tests", nargs="+", help="run these for all of them")
     parser.add_argument("--list", action="store_true", help="show them, and run nothing")
     options = parser.parse_args(arguments)
-    mutants = list(enumerate(draw(options.seed, options.count, options.files), 1))
-    if options.only is not None:
-        mutants = mutants[options.only - 1 : options.only]
+    mutants = draw(options.seed, options.count, options.files)
+    numbers = options.only or range(1, len(mutants) + 1)
+    tests = [options.tests or [*map(str, module_tests(mutant.path))] for mutant in mutants]
+    if options.list:
+        for number in numbers:
+            print(f"{number:3} {mutants[number - 1]}", *tests[number - 1])
+        return 0
     outcomes: Counter[str] = Counter()
-    sound: set[tuple[str, ...]] = set()
-    with tempfile.TemporaryDirectory() as folder:
-        checkout = Path(folder, "checkout")
-        if not options.list:
+    with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(options.jobs) as pool:
+        checkouts: Queue[Path] = Queue()
+        for job in range(options.jobs):
             ignored = shutil.ignore_patterns(".*", "__pycache__", "*.egg-info")
-            shutil.copytree(ROOT, checkout, symlinks=True, ignore=ignored)
-        for number, mutant in mutants:
-            tests = tuple(options.tests or map(str, module_tests(mutant.path)))
-            begun = time.monotonic()
-            outcome = "listed" if options.list else "without tests"
-            if tests and not options.list:
-                if tests not in sound:
-                    check_sound(tests, checkout)
-                    sound.add(tests)
-                outcome = run_mutant(mutant, tests, checkout)
+            shutil.copytree(ROOT, Path(folder, str(job)), symlinks=True, ignore=ignored)
+            checkouts.put(Path(folder, str(job)))
+        runs = [
+            pool.submit(_outcome, mutants[number - 1], tests[number - 1], checkouts)
+            for number in numbers
+        ]
+        for number, run in zip(numbers, runs, strict=True):
+            outcome, seconds = run.result()
             outcomes[outcome] += 1
-            seconds = time.monotonic() - begun
-            print(f"{number:3} {outcome} in {seconds:.0f} s: {mutant}", *tests, flush=True)
+            print(
+                f"{number:3} {outcome} in {seconds:.0f} s: {mutants[number - 1]}",
+                *tests[number - 1], flush=True,
+            )  # fmt: skip
     print(", ".join(f"{count} {outcome}" for outcome, count in outcomes.items()))
     return 0
 
