@@ -14,5 +14,8 @@ workers=${TEST_WORKERS:-2}
 mapfile -t uncompiled < <(grep -v '^#' ci/uncompiled.txt)
 mapfile -t uncovered < <(grep -v '^#' ci/uncovered.txt)
 coverage erase
-NUMBA_DISABLE_JIT=1 pytest -n "$workers" -k "not gpu and not cuda" --cov --cov-report= "${uncompiled[@]}"
-exec pytest -n "$((workers + 2))" --dist loadgroup "${uncovered[@]/#/--ignore=}" --cov --cov-append --cov-report=term --cov-fail-under=95 "$@"
+# Machine code overflows without a warning.
+NUMBA_DISABLE_JIT=1 pytest -n "$workers" -k "not gpu and not cuda" -W "ignore:overflow encountered:RuntimeWarning" \
+    -W "ignore:invalid value encountered:RuntimeWarning" --cov --cov-report= "${uncompiled[@]}"
+pytest -n "$((workers + 2))" --dist loadgroup "${uncovered[@]/#/--ignore=}" --cov --cov-append --cov-report=term --cov-fail-under=95 --junitxml=.seconds.xml "$@"
+python ci/tests_by_coverage.py .seconds.xml

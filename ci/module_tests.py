@@ -8,27 +8,21 @@ are tested with what launches them: `kernels/cuda/core.py` and `backends/cuda/lo
 `tests/backends/test_cuda_core.py`.  What is tested there for all backends goes by its name alone, in
 `tests/backends`, `tests/algorithms` or `tests/program`.  An accelerator has a folder of tests.
 
-A module without such tests has those that import it, and those of the modules that use it: a part of a mechanism is
-tested with the mechanism.
+A module without such tests has those that run through most of its lines, by `tests_of_modules.txt`, which
+`ci/coverage.sh` writes.  What coverage has not seen run has those that import it, or those of its users.
 """
 
 from __future__ import annotations
 
-import re
 import sys
-from collections import Counter, defaultdict
-from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
-__all__ = ["module_tests", "path_tests"]
+__all__ = ["RECORD", "ROOT", "module_tests", "path_tests"]
 
 ROOT = Path(__file__).parents[1]
-TOPS = ("cugraph_ws", "kernels")
-MOST = 3  # files of tests of a module that has none by its path
-# As so many modules that use a module counts a test that imports it, and one that is of its package
-IMPORTER = 4
-NEAR = 5
+RECORD = ROOT / "ci" / "tests_of_modules.txt"
+MOST = 3  # files of tests of what uses a module
 
 
 def path_tests(path: Path, root: Path | None = None) -> list[Path]:
@@ -71,7 +65,7 @@ def path_tests(path: Path, root: Path | None = None) -> list[Path]:
 
 
 def module_tests(path: Path, root: Path | None = None) -> list[Path]:
-    """Return the files that test a module: by its path, else by what uses it.
+    """Return the files that test a module: by its path, by its lines, by what uses it, or by what tests its users.
 
     Parameters
     ----------
@@ -81,69 +75,43 @@ def module_tests(path: Path, root: Path | None = None) -> list[Path]:
     Returns
     -------
     list of Path
-        From the root; empty if nothing that is tested uses the module.
+        From the root; empty if there are none.
     """
     root = root or ROOT
-    seen, level = {path}, [path]
-    while level:
-        if found := _tests_at(level, root):
-            return found
-        level = [user for user in _users(level, root) if user not in seen]
-        seen.update(level)
-    return []
+    if known := _known(path, root):
+        return known
+    if importers := _users(path, root, "tests"):
+        return importers
+    users = [user for top in ("cugraph_ws", "kernels") for user in _users(path, root, top)]
+    return list(dict.fromkeys(test for user in users for test in _known(user, root)))[:MOST]
 
 
-def _tests_at(level: list[Path], root: Path) -> list[Path]:
-    """Return the tests of some modules, or of those that use them, the nearest first."""
-    if len(level) == 1 and (own := path_tests(level[0], root)):
-        return own
-    scores: Counter[Path] = Counter()
-    for module in level:
-        importers = _naming(module, root, "tests")
-        scores.update({test: IMPORTER for test in importers if test.name.startswith("test_")})
-    for user in {*level, *_users(level, root)}:
-        scores.update(path_tests(user, root))
-    package = level[0].parts[1]
-    for test in scores:
-        scores[test] += NEAR * (test.parts[1] == package)
-    return [test for test, _ in scores.most_common(MOST)]
+def _known(path: Path, root: Path) -> list[Path]:
+    """Return the tests of a module by its path, else by its lines."""
+    return path_tests(path, root) or [
+        test for test in _by_lines(root).get(str(path), []) if (root / test).exists()
+    ]
 
 
-def _users(level: Iterable[Path], root: Path) -> list[Path]:
-    """Return the modules that use some modules."""
-    named = {user for module in level for top in TOPS for user in _naming(module, root, top)}
-    return sorted(named - set(level))
-
-
-def _naming(module: Path, root: Path, top: str) -> list[Path]:
-    """Return the files below a folder that import a module; of kernels and loops, which are loaded by name, else those that name it."""
-    dotted = ".".join(module.with_suffix("").parts)
-    by_path, by_name = _index(root, top)
-    named = by_path.get(f"cugraph_ws.{dotted}" if module.parts[0] == "kernels" else dotted, [])
-    if not named and (module.parts[0] == "kernels" or "loops" in module.parts):
-        named = by_name.get(module.stem, [])
-    return named
+def _users(path: Path, root: Path, top: str) -> list[Path]:
+    """Return the files below a folder that import a module, or name it as what is loaded by name."""
+    name = ".".join(path.with_suffix("").parts).removeprefix("cugraph_ws.")
+    loaded = path.parts[0] == "kernels" and top != "tests"
+    texts = [f"cugraph_ws.{name} import", *([f'"{path.stem}"'] if loaded else [])]
+    return [
+        file.relative_to(root)
+        for file in sorted((root / top).rglob("test_*.py" if top == "tests" else "*.py"))
+        if any(text in file.read_text("utf-8") for text in texts)
+    ]
 
 
 @cache
-def _index(root: Path, top: str) -> tuple[dict[str, list[Path]], dict[str, list[Path]]]:
-    """Return the files below a folder by the modules that they import, and by the words that they quote."""
-    by_path: dict[str, list[Path]] = defaultdict(list)
-    by_name: dict[str, list[Path]] = defaultdict(list)
-    for file in sorted((root / top).rglob("*.py")):
-        path, text = file.relative_to(root), file.read_text("utf-8")
-        if path.parts[:2] == ("cugraph_ws", "kernels"):  # a link
-            continue
-        imported = set(re.findall(r"\bcugraph_ws(?:\.\w+)+", text))
-        for package, names in re.findall(
-            r"from (cugraph_ws[\w.]*) import ([^(\n]+|\([^)]*\))", text
-        ):
-            imported |= {f"{package}.{name}" for name in re.findall(r"\w+", names)}
-        for dotted in imported:
-            by_path[dotted].append(path)
-        for name in set(re.findall(r'"(\w+)"', text)):
-            by_name[name].append(path)
-    return by_path, by_name
+def _by_lines(root: Path) -> dict[str, list[Path]]:
+    """Return the tests of modules by the lines that they run through."""
+    record = root / RECORD.relative_to(ROOT)
+    rows = record.read_text("utf-8").splitlines() if record.exists() else []
+    words = [row.split() for row in rows if not row.startswith("#")]
+    return {module: [Path(test) for test in tests] for module, *tests in words}
 
 
 if __name__ == "__main__":

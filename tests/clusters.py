@@ -20,7 +20,15 @@ import dask
 import dask.dataframe as dd
 import pandas as pd
 import pytest
-from distributed import Client, LocalCluster, Nanny, Scheduler, Security, SpecCluster
+from distributed import (
+    Client,
+    LocalCluster,
+    Nanny,
+    Scheduler,
+    Security,
+    SpecCluster,
+    default_client,
+)
 from distributed.utils import get_mp_context
 from shapes import edge_frame, vertex_frame
 from verify import Edges
@@ -104,6 +112,17 @@ def workers(number: int, **options: Any) -> Iterator[Workers]:
         Client(cluster, security=options.get("security")) as client,
     ):
         yield Workers(cluster, client)
+    if not _has_client():
+        # Clients that end in another order than they began leave the scheduler of one that is gone
+        dask.config.set(scheduler=None)
+
+
+def _has_client() -> bool:
+    """Return whether Dask computes with a client that is connected."""
+    try:
+        return default_client().status == "running"
+    except ValueError:
+        return False
 
 
 @contextmanager

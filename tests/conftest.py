@@ -225,6 +225,14 @@ def mark_long(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.long)
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[bool | None]:
+    """Have coverage note which file of tests it follows: `ci/module_tests.py` chooses by it."""
+    if "coverage" in sys.modules and (coverage := sys.modules["coverage"].Coverage.current()):
+        coverage.switch_context(item.nodeid.partition("::")[0])
+    return (yield)
+
+
 @contextmanager
 def unfollowed() -> Iterator[None]:
     """Have coverage rest."""

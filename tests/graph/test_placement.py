@@ -14,6 +14,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from conftest import COMPILED
 from programs import Hops
 from pyarrow import parquet
 
@@ -347,6 +348,7 @@ except MemoryError:
 """
 
 
+@pytest.mark.skipif(not COMPILED, reason="millions of edges")
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="limits of Linux")
 def test_a_graph_larger_than_the_memory_of_its_process(tmp_path):
     """The columns of edges alone take 72 MB; the system allows 64 MiB beside what an idle process has."""

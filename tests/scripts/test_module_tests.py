@@ -1,14 +1,14 @@
-"""Every module has tests that are found by its path, or by what uses it."""
+"""Every module has tests that are found by its path, or by the lines that they run through."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import pytest
-from module_tests import ROOT, module_tests, path_tests
+from module_tests import RECORD, ROOT, module_tests, path_tests
 
-WITHOUT = {  # the line that starts the command line, and protocols
-    "cugraph_ws/__main__.py", "cugraph_ws/contract/accelerator.py",
+WITHOUT = {  # the line that starts the command line; protocols and types, which only type checkers read
+    "cugraph_ws/__main__.py", "cugraph_ws/contract/accelerator.py", "cugraph_ws/frames/types.py",
 }  # fmt: skip
 
 
@@ -27,17 +27,54 @@ def test_tests_are_found_by_the_path(module: str, test: str) -> None:
     assert module_tests(Path(module)) == path_tests(Path(module))
 
 
-@pytest.mark.parametrize(
-    ("module", "test"),
-    [
-        ("kernels/cpu/brandes.py", "tests/algorithms/test_centralities.py"),
-        ("cugraph_ws/graph/arcs.py", "tests/graph/test_graph.py"),
-        ("cugraph_ws/backends/cuda/loops/sampling.py", "tests/algorithms/test_neighbor_sample.py"),
-    ],
-)
-def test_or_by_what_uses_the_module(module: str, test: str) -> None:
-    assert not path_tests(Path(module))
-    assert Path(test) in module_tests(Path(module))
+def checkout_of(folder: Path, *, record: str) -> Path:
+    """Return a checkout of a module, with two files of tests and a record of what ran through its lines."""
+    for name, text in {
+        "cugraph_ws/graph/alone.py": "A = 1\n",
+        "tests/graph/test_adding.py": "from cugraph_ws.graph.alone import A\n",
+        "tests/graph/test_more.py": "",
+        "ci/tests_of_modules.txt": record,
+    }.items():
+        file = folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, "utf-8")
+    return folder
+
+
+def test_or_by_the_lines_that_tests_run_through(tmp_path: Path) -> None:
+    row = "cugraph_ws/graph/alone.py tests/graph/test_more.py tests/graph/test_gone.py\n"
+    root = checkout_of(tmp_path, record=f"# a comment\n{row}")
+    assert module_tests(Path("cugraph_ws/graph/alone.py"), root) == [
+        Path("tests/graph/test_more.py")
+    ]
+
+
+def test_or_by_what_imports_it(tmp_path: Path) -> None:
+    root = checkout_of(tmp_path, record="")
+    assert module_tests(Path("cugraph_ws/graph/alone.py"), root) == [
+        Path("tests/graph/test_adding.py")
+    ]
+
+
+def test_or_by_what_tests_its_users(tmp_path: Path) -> None:
+    root = checkout_of(tmp_path, record="")
+    for name, text in {
+        "kernels/cpu/words.py": "",
+        "cugraph_ws/graph/loads.py": 'load("words")\n',
+        "tests/graph/test_loads.py": "",
+    }.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text, "utf-8")
+    assert module_tests(Path("kernels/cpu/words.py"), root) == [Path("tests/graph/test_loads.py")]
+
+
+def test_what_is_recorded_is_needed_and_there() -> None:
+    rows = [row.split() for row in RECORD.read_text("utf-8").splitlines() if row[0] != "#"]
+    assert len(rows) > 100
+    for module, *tests in rows:
+        assert (ROOT / module).exists()
+        assert not path_tests(Path(module)), f"{module} has tests by its path now: remove its row"
+        assert module_tests(Path(module)) == [Path(test) for test in tests]
 
 
 def test_every_module_has_some() -> None:
@@ -54,8 +91,5 @@ def test_every_module_has_some() -> None:
 
 
 def test_a_module_that_nothing_uses_has_none(tmp_path: Path) -> None:
-    for name in ("cugraph_ws/graph/alone.py", "kernels/cpu/other.py", "tests/graph/test_adding.py"):
-        file = tmp_path / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text("A = 1\n", "utf-8")
-    assert module_tests(Path("cugraph_ws/graph/alone.py"), tmp_path) == []
+    root = checkout_of(tmp_path, record="")
+    assert module_tests(Path("cugraph_ws/graph/other.py"), root) == []
