@@ -38,7 +38,7 @@ def test_all_levels_are_in_one_launch() -> None:
     assert launches[0] == launches[1]
 
 
-@pytest.mark.parametrize("edges", [PATH[:70], RANDOM], ids=["path", "random"])
+@pytest.mark.parametrize("edges", [PATH[:40], RANDOM], ids=["path", "random"])
 @pytest.mark.parametrize("call", CALLS)
 @pytest.mark.parametrize(("room", "levels"), [(1, 3), (100, 1 << 12)])
 def test_levels_go_on_in_further_launches(
