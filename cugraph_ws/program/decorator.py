@@ -186,6 +186,11 @@ def aggregate(function: Callable[..., Any]) -> Any:
         (float64) is its sum over all vertices before the superstep; or the greatest or least of the numbers
         that are not NaN (without any, -inf or inf), or 1.0 if it is true of any vertex, else 0.0.
 
+    Raises
+    ------
+    ProgramError
+        If what is given is no function.
+
     Examples
     --------
     A rumour spreads until at least half of a club know it, which `until` reads.  So many know it at first, and learn it
@@ -217,7 +222,12 @@ def aggregate(function: Callable[..., Any]) -> Any:
     >>> result.iterations, result.frame["since"].value_counts().sort_index().tolist()
     (3, [1, 2, 3, 12])
     """
-    fold = COMBINES.get(function)
+    if not callable(function):
+        raise ProgramError(
+            f"ws.aggregate is given {shown(function)}; write @ws.aggregate above a function of the state, or "
+            "@ws.aggregate(max), with max, min or any"
+        )
+    fold = next((fold for known, fold in COMBINES.items() if function is known), None)
     if fold in ("sum", "max", "min", "any") and function is not any_message:
         return lambda marked: _Aggregate(plain(marked), fold)
     return _Aggregate(plain(function))

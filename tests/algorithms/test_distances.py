@@ -34,7 +34,10 @@ GRAPHS = {
     "a few streets": undirected(grid(6, 6, 0.1, seed=4)),
 }
 SOME = ["one vertex", "two components, undirected", "self-loops"]
-LONG = {"cpu": ["cycle", "streets"], "cuda": ["33 vertices", "a few streets"]}  # the emulator is slow
+LONG = {
+    "cpu": ["cycle", "streets"],
+    "cuda": ["33 vertices", "a few streets"],
+}  # the emulator is slow
 
 
 def answers(edges: Edges, way: tuple[str, int], function: Callable[..., Any], **given: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 import pytest
 import reference
@@ -88,3 +89,9 @@ def test_conditions_that_make_no_sense_are_refused(until: str, more: str, reason
     parts = {"compute": "src.x", "apply": "min(old.x, gathered)", "until": until}
     with pytest.raises(ws.ProgramError, match=reason):
         write("Refused", "It cannot be.", "x: ws.int64", "min", more=lines, **parts)
+
+
+@pytest.mark.parametrize("value", [np.arange(3), [max], ([max],), "sum", 5, None], ids=repr)
+def test_what_is_no_function_is_no_aggregate(value):
+    with pytest.raises(ws.ProgramError, match=r"ws\.aggregate is given .*write @ws"):
+        ws.aggregate(value)
