@@ -6,7 +6,8 @@
 #   ci/by_hand.sh fuzz registers          some of them
 #
 #   coverage       ci/coverage.sh: what runs compiled, uncompiled; then the suite; 95 % of the lines at least
-#   fuzz           random programs, phases, edge programs, ids, arguments and damage, from the day's seed
+#   fuzz           random programs, phases, edge programs, ids, arguments and damage, from the day's seed;
+#                  tests/fuzz/*.py take --count for more
 #   products       the cases of full products of arguments that CI leaves out (tests/conftest.py says which)
 #   kills          200 workers of Dask clusters are killed in builds and runs
 #   registers      every CUDA kernel is compiled for every architecture, and compared with registers.md

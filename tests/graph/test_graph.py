@@ -711,3 +711,16 @@ def test_extreme_edge_values_are_looked_for_once(monkeypatch):
         assert graph.least_edge_value("w") == (2.0, 0)
         assert graph.greatest_edge_value("w") == (5.0, 1)
     assert sorted(looked) == [("w", False), ("w", True)]
+
+
+@pytest.mark.parametrize("name", ["length", 7, ["weight"]])
+def test_sums_and_values_of_a_column_that_the_graph_did_not_keep(name):
+    frame = pd.DataFrame({"source": [0, 1], "destination": [1, 2], "weight": [2.0, 3.0]})
+    with Graph(frame, weight="weight") as graph:
+        for ask in (
+            lambda: graph.weight_sums(name, incoming=True),
+            lambda: graph.edge_values(name),
+        ):
+            with pytest.raises(InputError, match=r"has no edge column .*it has: 'weight'"):
+                ask()
+        assert graph.weight_sums("weight", incoming=True).tolist() == [0.0, 2.0, 3.0]

@@ -558,3 +558,29 @@ def test_attributes_that_are_read_are_known():
     assert re.fullmatch(
         rf"{re.escape(__file__)}:{unknown_attribute.__code__.co_firstlineno}", source.location
     )
+
+
+FACTOR = 2.5
+
+
+def uses_a_factor(src):
+    return FACTOR * src.width
+
+
+@pytest.mark.parametrize("value", [3.5, 2, math.nan, "2.5", None])
+def test_a_source_knows_whether_a_name_has_another_value(value, monkeypatch):
+    source = read_function(uses_a_factor, "user_compute", owner="Right")
+    assert not source.has_changed()
+    monkeypatch.setitem(globals(), "FACTOR", 5.0 / 2.0)
+    assert not source.has_changed(), "an equal number of the same type is no other value"
+    monkeypatch.setitem(globals(), "FACTOR", value)
+    assert source.has_changed()
+    monkeypatch.delitem(globals(), "FACTOR")
+    assert source.has_changed()
+
+
+def test_nan_stays_nan(monkeypatch):
+    monkeypatch.setitem(globals(), "FACTOR", math.nan)
+    source = read_function(uses_a_factor, "user_compute", owner="Right")
+    monkeypatch.setitem(globals(), "FACTOR", float("nan"))
+    assert not source.has_changed()
