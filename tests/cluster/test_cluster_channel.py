@@ -453,3 +453,15 @@ class TestWhereItListens:
     def test_never_on_all_interfaces(self, listens):
         with pytest.raises(EngineError, match=r"'192\.0\.2\.1'.*--listen-address"):
             named("192.0.2.1", listens)()
+
+
+def test_a_handshake_reads_no_more_than_its_bytes() -> None:
+    """What comes in pieces is put together, and what follows is left for the next to read."""
+    near, far = socket.socketpair()
+    with near, far:
+        far.sendall(b"abc")
+        later = threading.Timer(0.1, far.sendall, [b"defgh"])
+        later.start()
+        assert channel._Deadline(near, 10.0).read(6) == b"abcdef"
+        later.join()
+        assert near.recv(9) == b"gh"

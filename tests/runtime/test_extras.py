@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from cugraph_ws.runtime.extras import install_command
+from cugraph_ws.errors import InputError
+from cugraph_ws.runtime.extras import import_optional, install_command
 
 DECLARED = [
     "numpy>=2",
@@ -46,3 +47,12 @@ def test_both_versions_of_cuda_have_the_same_window_of_releases():
     assert extras["cu12"] == [line.replace("cu13", "cu12") for line in extras["cu13"]]
     compiler = next(line for line in extras["cu13"] if line.startswith("numba-cuda"))
     assert compiler in extras["test"]
+
+
+def test_a_module_that_is_missing_is_named_with_the_command():
+    assert import_optional("tomllib", "a picture", "pip install tomllib") is tomllib
+    with pytest.raises(
+        InputError, match="a picture needs no_such_module; pip install it"
+    ) as raised:
+        import_optional("no_such_module", "a picture", "pip install it")
+    assert isinstance(raised.value.__cause__, ImportError)
