@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import warnings
 from functools import partial
+from operator import methodcaller
 from statistics import geometric_mean
 from typing import Any
 
@@ -54,7 +55,7 @@ WORKS: dict[str, Work] = {
             CUGRAPH: (lambda cg, g, c: cugraph_graph(c.table), ""),
             AS_IT_COMES: (lambda cg, g, c: cugraph_graph(c.table, parallel=False), ""),
         },
-        calls.check_csc, (1.0, 3.0), release=ws.Graph.close,
+        calls.check_csc, (1.0, 3.0), release=methodcaller("close"),
     ),
     "PageRank, frame to frame": Work(
         ("", "frames"), None, lambda g, c: ws.pagerank(c.table, **calls.steps(OURS)), answers.RANK, partial(proofs.close, bound=1e-4),

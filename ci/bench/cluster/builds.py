@@ -6,6 +6,7 @@ import statistics
 import tempfile
 from collections.abc import Callable, Sequence
 from functools import partial
+from operator import methodcaller
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -73,7 +74,7 @@ def _entrant(by: str, case: Case, make: Callable[[], Any], check: Callable[[Any]
     """Return a build; it moves the ends that it reads, and the indices and offsets that it writes."""
     moved = 12 * len(case.source) + 8 * case.vertices
     return Entrant(
-        by, make, check, release=ws.Graph.close, edges=lambda graph: len(case.source),
+        by, make, check, release=methodcaller("close"), edges=lambda graph: len(case.source),
         moved=lambda graph: moved,
     )  # fmt: skip
 
@@ -294,7 +295,7 @@ def _our_entrant(several: PartitionedGraph, start: int, vertices: int, job: str)
     peer = PEERS[job]
     if peer.ours is None:
         build_all = partial(ws.Graph, several.edges(), spread="parts")
-        return Entrant(OURS, build_all, release=ws.Graph.close)
+        return Entrant(OURS, build_all, release=methodcaller("close"))
     run = partial(peer.ours, several.graph(peer.form), start)
     return Entrant(OURS, run, partial(_check_peer, job, vertices))
 
