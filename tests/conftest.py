@@ -76,7 +76,7 @@ LONG = (  # what ci/test.sh leaves out: processes, random programs, peaks of mem
     "tests/program/test_cuda_compile.py",
     "tests/program/test_nan_messages.py",
     "tests/program/test_order.py",
-    "tests/program/test_pairs_of_features.py",
+    "tests/program/test_feature_pairs.py",
     "tests/program/test_taken_back.py",
     "tests/scripts/",
 )

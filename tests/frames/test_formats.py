@@ -95,6 +95,7 @@ FILES = {  # text, vertices, edges as (source, destination, weight), whether the
     ),
     "lists.net": ("*Vertices 4\n*Edgeslist\n1 2 3\n", range(1, 5), [(1, 2), (1, 3)], EDGE),
     "matrix.net": ("*Vertices 3 1\n*Matrix\n0 2.5\n", range(1, 4), [(1, 3, 2.5)], EDGE),
+    "of_one_kind.net": ("*Vertices 2 2\n*Edges\n1 2\n", range(1, 3), [(1, 2)], EDGE),
 }  # fmt: skip
 
 

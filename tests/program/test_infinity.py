@@ -261,3 +261,24 @@ def test_programs_without_infinity_are_left_as_they_are() -> None:
     ws.run(Plain, ws.Graph(EDGES, attributes=["f"]), engine="python", max_iter=1)
     bound = next(one[0] for one in Plain.memory.values() if isinstance(one, tuple))
     assert bound is Plain
+
+
+@pytest.mark.parametrize("engine", ["python", "cpu"])
+def test_what_is_below_all_is_a_message_and_an_operand(engine):
+    @ws.vertex_program
+    class Highest:
+        level = ws.nullable(ws.int64, math.inf)
+        combine = max
+
+        def init(vertex):
+            return math.inf if vertex else 5
+
+        def compute(src):
+            return src.level if src.level < math.inf else -math.inf
+
+        def apply(old, gathered):
+            return gathered if gathered > -math.inf else old.level
+
+    edges = pd.DataFrame({"source": [0, 1, 3], "destination": [1, 2, 4]})
+    frame = ws.run(Highest, edges, engine=engine, max_iter=5).frame
+    assert frame.level.fillna(-1).tolist() == [5, 5, 5, -1, -1]
