@@ -17,5 +17,5 @@ coverage erase
 # Machine code overflows without a warning.
 NUMBA_DISABLE_JIT=1 pytest -n "$workers" -k "not gpu and not cuda" -W "ignore:overflow encountered:RuntimeWarning" \
     -W "ignore:invalid value encountered:RuntimeWarning" --cov --cov-report= "${uncompiled[@]}"
-pytest -n "$((workers + 2))" --dist loadgroup "${uncovered[@]/#/--ignore=}" --cov --cov-append --cov-report=term --cov-fail-under=95 --junitxml=.seconds.xml "$@"
-python ci/tests_by_coverage.py .seconds.xml
+pytest -n "$((workers + 2))" --dist loadgroup "${uncovered[@]/#/--ignore=}" --cov --cov-append --cov-report=term --cov-fail-under=95 --junitxml=.pytest_cache/seconds.xml "$@"
+python ci/tests_by_coverage.py .pytest_cache/seconds.xml

@@ -18,11 +18,11 @@ import sys
 from functools import cache
 from pathlib import Path
 
-__all__ = ["RECORD", "ROOT", "module_tests", "path_tests"]
+__all__ = ["MOST", "RECORD", "ROOT", "module_tests", "path_tests"]
 
 ROOT = Path(__file__).parents[1]
 RECORD = ROOT / "ci" / "tests_of_modules.txt"
-MOST = 3  # files of tests of what uses a module
+MOST = 3  # files of tests of a module that has none by its path
 
 
 def path_tests(path: Path, root: Path | None = None) -> list[Path]:

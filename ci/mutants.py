@@ -220,10 +220,8 @@ def _failures(tests: Sequence[str], checkout: Path) -> list[str]:
     list of str
         Empty if all pass.  Else the test that failed, or all that ran if they took too long or could not be collected.
     """
-    command = [
-        *(sys.executable, "-m", "pytest", "-x", "-q", "-rfE", "--tb=no"),
-        *("-p", "no:cacheprovider", *tests),
-    ]
+    options = ["-x", "-q", "-rfE", "--tb=no", "-p", "no:cacheprovider"]
+    command = [sys.executable, "-m", "pytest", *options, *tests]
     environment = {
         **os.environ, "PYTHONPATH": str(checkout), "CI": "1",
         "CUGRAPH_WS_CACHE_DIR": str(checkout / ".compiled"),  # by the texts of what is compiled

@@ -15,16 +15,13 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import coverage
-from module_tests import RECORD, ROOT, path_tests
+from module_tests import MOST, RECORD, ROOT, path_tests
 
 __all__ = ["choose", "main", "seconds_of"]
 
-MOST = 3  # files of tests of a module
 SECONDS = 120.0  # that they may take together: beside other tests and with coverage, thrice what they take alone
 LEAST = 0.05  # share of a module's lines that a further file must add
-ENOUGH = (
-    0.8  # share of the most lines that a file must add to be preferred for its package or its speed
-)
+ENOUGH = 0.8  # share of the most lines that a file must add to be preferred, if it runs through less else
 HEAD = """# The tests of modules that have none by their paths, by the lines that they run through.
 # Written by ci/coverage.sh; do not edit it: tests are best found by their paths.
 """
@@ -46,12 +43,11 @@ def seconds_of(report: Path, root: Path = ROOT) -> Counter[str]:
     """
     seconds: Counter[str] = Counter()
     for case in ElementTree.parse(report).iter("testcase"):
-        parts = (case.attrib["classname"] or case.attrib["name"]).split(
-            "."
-        )  # modules that are skipped have no class
-        while not (root / Path(*parts).with_suffix(".py")).exists():
-            parts.pop()  # a class of tests
-        seconds[str(Path(*parts).with_suffix(".py"))] += float(case.attrib["time"])
+        dotted = case.attrib["classname"] or case.attrib["name"]  # of a file that is skipped
+        file = Path(*dotted.split(".")).with_suffix(".py")
+        if not (root / file).exists():  # its last name is a class
+            file = file.parent.with_suffix(".py")
+        seconds[str(file)] += float(case.attrib["time"])
     return seconds
 
 
@@ -74,22 +70,22 @@ def choose(
     list of str
         At most three.  The first adds the most lines, or nearly so: of these the one that runs through the least else.
     """
-    whole = len(set().union(*lines.values()))
+    number_of_lines = len(set().union(*lines.values()))
     chosen: list[str] = []
     covered: set[int] = set()
     while len(chosen) < MOST:
-        left = SECONDS - sum(seconds[test] for test in chosen)
+        seconds_left = SECONDS - sum(seconds[test] for test in chosen)
         gains = {
             test: len(numbers - covered)
             for test, numbers in lines.items()
-            if not chosen or seconds[test] <= left
+            if not chosen or seconds[test] <= seconds_left
         }
         most = max(gains.values(), default=0)
-        if most <= LEAST * whole:
+        if most <= LEAST * number_of_lines:
             break
         test = min(
             (test for test, gain in gains.items() if gain >= ENOUGH * most),
-            key=lambda test: (seconds[test] > left, sizes[test]),
+            key=lambda test: (seconds[test] > seconds_left, sizes[test]),
         )
         chosen.append(test)
         covered |= lines[test]

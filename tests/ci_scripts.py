@@ -1,16 +1,17 @@
-"""Lets tests import modules of `ci/bench` by name, and gives them NumPy in CuPy's place."""
+"""For tests of scripts: modules of `ci/bench` by name, NumPy in CuPy's place, and checkouts of a few files."""
 
 from __future__ import annotations
 
 import importlib
 import types
+from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-__all__ = ["ROOT", "numpy_as_cupy", "of"]
+__all__ = ["ROOT", "numpy_as_cupy", "of", "write_files"]
 
 ROOT = Path(__file__).parents[1]
 
@@ -18,6 +19,15 @@ ROOT = Path(__file__).parents[1]
 def of(name: str) -> ModuleType:
     """Return a module of the package `bench`."""
     return importlib.import_module(f"bench.{name}")
+
+
+def write_files(folder: Path, texts: Mapping[str, str]) -> Path:
+    """Write files by their paths in a folder, which is returned."""
+    for name, text in texts.items():
+        file = folder / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, "utf-8")
+    return folder
 
 
 class RandomState(np.random.RandomState):

@@ -55,6 +55,7 @@ hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "dev")
 GROUP = re.compile(r"""^pytestmark = pytest\.mark\.xdist_group\("(\w+)"\)$""", re.MULTILINE)
 
 FOLLOWED = pytest.StashKey[bool]()
+CONTEXT = pytest.StashKey[str]()
 EMULATED = re.compile(r"/test_(cuda_(?!codegen|compile)|emulator_|device_|cluster_device_)")
 ON_GPU = re.compile("gpu|cuda|device", re.IGNORECASE)  # in the name or a value of a test
 LONG = (  # what ci/test.sh leaves out: processes, random programs, peaks of memory, many programs to compile
@@ -228,8 +229,11 @@ def mark_long(items: list[pytest.Item]) -> None:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Iterator[bool | None]:
     """Have coverage note which file of tests it follows: `ci/module_tests.py` chooses by it."""
-    if "coverage" in sys.modules and (coverage := sys.modules["coverage"].Coverage.current()):
-        coverage.switch_context(item.nodeid.partition("::")[0])
+    path = item.nodeid.partition("::")[0]
+    if "coverage" in sys.modules and item.config.stash.get(CONTEXT, None) != path:
+        item.config.stash[CONTEXT] = path
+        if (coverage := sys.modules["coverage"].Coverage.current()) is not None:
+            coverage.switch_context(path)  # writes what has been noted
     return (yield)
 
 

@@ -116,9 +116,9 @@ def test_evidence_of_any_weight_keeps_its_digits():
     strengths = np.array([690.0, -690.0, 30.0])
     with graph_of(path, 2, strengths, priors) as graph, emulated():
         expected, _ = beliefs(graph, 2, "weight")
-        found, _ = beliefs(graph, 2, "weight", engine="cuda")
+        on_gpu, _ = beliefs(graph, 2, "weight", engine="cuda")
     assert expected[0].tolist() == [1.0, 0.0]
-    np.testing.assert_allclose(found, expected, **EQUAL)
+    np.testing.assert_allclose(on_gpu, expected, **EQUAL)
 
 
 def test_until_it_converges_and_wide_positions(monkeypatch):

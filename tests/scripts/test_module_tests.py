@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from ci_scripts import write_files
 from module_tests import RECORD, ROOT, module_tests, path_tests
 
 WITHOUT = {  # the line that starts the command line; protocols and types, which only type checkers read
@@ -29,16 +30,13 @@ def test_tests_are_found_by_the_path(module: str, test: str) -> None:
 
 def checkout_of(folder: Path, *, record: str) -> Path:
     """Return a checkout of a module, with two files of tests and a record of what ran through its lines."""
-    for name, text in {
+    texts = {
         "cugraph_ws/graph/alone.py": "A = 1\n",
         "tests/graph/test_adding.py": "from cugraph_ws.graph.alone import A\n",
         "tests/graph/test_more.py": "",
         "ci/tests_of_modules.txt": record,
-    }.items():
-        file = folder / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, "utf-8")
-    return folder
+    }
+    return write_files(folder, texts)
 
 
 def test_or_by_the_lines_that_tests_run_through(tmp_path: Path) -> None:
@@ -57,14 +55,12 @@ def test_or_by_what_imports_it(tmp_path: Path) -> None:
 
 
 def test_or_by_what_tests_its_users(tmp_path: Path) -> None:
-    root = checkout_of(tmp_path, record="")
-    for name, text in {
+    texts = {
         "kernels/cpu/words.py": "",
         "cugraph_ws/graph/loads.py": 'load("words")\n',
         "tests/graph/test_loads.py": "",
-    }.items():
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_text(text, "utf-8")
+    }
+    root = write_files(tmp_path, texts)
     assert module_tests(Path("kernels/cpu/words.py"), root) == [Path("tests/graph/test_loads.py")]
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import module_tests
 import mutants
 import pytest
+from ci_scripts import write_files
 
 SOURCE = '''"""1 + 1."""
 from typing import TYPE_CHECKING
@@ -37,17 +38,14 @@ FAULTS = [
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
     """A checkout of one module with a test, and one without."""
-    for name, text in {
+    texts = {
         "cugraph_ws/__init__.py": "",
         "cugraph_ws/graph/__init__.py": "",
         "cugraph_ws/graph/adding.py": "def add(a, b):\n    return a + b\n\n\nUNUSED = 5\n",
         "cugraph_ws/graph/alone.py": "A = 1\n",
         "tests/graph/test_adding.py": "from cugraph_ws.graph.adding import add\n\n\ndef test_sum():\n    assert add(2, 3) == 5\n",
-    }.items():
-        file = tmp_path / name
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(text, "utf-8")
-    return tmp_path
+    }
+    return write_files(tmp_path, texts)
 
 
 def test_every_fault_of_a_file_and_no_other(tmp_path: Path) -> None:
