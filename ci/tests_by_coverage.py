@@ -1,9 +1,10 @@
 """Choose the tests of each module that has none by its path, among those that run through most of its lines.
 
-    python ci/tests_by_coverage.py SECONDS
+    python ci/tests_by_coverage.py COVERED ALONE
 
 `ci/coverage.sh` calls it: it reads which file of tests ran which lines from `.coverage`, and how long each took from
-SECONDS, pytest's JUnit file, and writes `ci/tests_of_modules.txt`, which `ci/module_tests.py` reads.
+pytest's JUnit files, COVERED of tests with coverage and ALONE of tests without, and writes `ci/tests_of_modules.txt`,
+which `ci/module_tests.py` reads.
 """
 
 from __future__ import annotations
@@ -19,8 +20,9 @@ from module_tests import MOST, RECORD, ROOT, path_tests
 
 __all__ = ["choose", "main", "seconds_of"]
 
-SECONDS = 120.0  # that they may take together: beside other tests and with coverage, thrice what they take alone
-LEAST = 0.05  # share of a module's lines that a further file must add
+SECONDS = 40.0  # that they may take together, one after the other
+COVERED = 3.0  # times what tests take alone: with coverage, beside others
+LEAST = 0.05  # share of a module's lines that a further file must add, while one does
 ENOUGH = 0.8  # share of the most lines that a file must add to be preferred, if it runs through less else
 HEAD = """# The tests of modules that have none by their paths, by the lines that they run through.
 # Written by ci/coverage.sh; do not edit it: tests are best found by their paths.
@@ -68,7 +70,8 @@ def choose(
     Returns
     -------
     list of str
-        At most three.  The first adds the most lines, or nearly so: of these the one that runs through the least else.
+        At most three.  Each adds the most lines, or nearly so: of these the one that runs through the least else.
+        If none adds some, the one of whose lines the most are the module's.
     """
     number_of_lines = len(set().union(*lines.values()))
     chosen: list[str] = []
@@ -81,12 +84,15 @@ def choose(
             if not chosen or seconds[test] <= seconds_left
         }
         most = max(gains.values(), default=0)
-        if most <= LEAST * number_of_lines:
+        if most > LEAST * number_of_lines:
+            test = min(
+                (test for test, gain in gains.items() if gain >= ENOUGH * most),
+                key=lambda test: (seconds[test] > seconds_left, sizes[test]),
+            )
+        elif others := gains.keys() - chosen:
+            test = max(sorted(others), key=lambda test: len(lines[test]) / sizes[test])
+        else:
             break
-        test = min(
-            (test for test, gain in gains.items() if gain >= ENOUGH * most),
-            key=lambda test: (seconds[test] > seconds_left, sizes[test]),
-        )
         chosen.append(test)
         covered |= lines[test]
     return chosen
@@ -104,11 +110,12 @@ def lines_by_test(data: coverage.CoverageData) -> dict[Path, dict[str, set[int]]
     return modules
 
 
-def main(report: Path) -> None:
+def main(covered: Path, alone: Path) -> None:
     """Write which tests modules have that have none by their paths."""
     data = coverage.CoverageData(str(ROOT / ".coverage"))
     data.read()
-    modules, seconds = lines_by_test(data), seconds_of(report)
+    modules, seconds = lines_by_test(data), seconds_of(alone)
+    seconds.update({test: took / COVERED for test, took in seconds_of(covered).items()})
     sizes: Counter[str] = Counter()
     for lines in modules.values():
         sizes.update({test: len(numbers) for test, numbers in lines.items()})
@@ -121,4 +128,4 @@ def main(report: Path) -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]))
+    main(*map(Path, sys.argv[1:]))

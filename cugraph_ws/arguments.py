@@ -167,16 +167,16 @@ def check_path(argument: str, value: Any) -> None:
         raise InputError(f"{argument}={shown(value)} must be a path: text, or a pathlib.Path")
     text = os.fspath(value)
     if not text or "\0" in text:
-        raise InputError(f"{argument}={shown(value)} names no file; give a path")
+        raise InputError(f"{argument}={shown(text)} names no file; give a path")
     try:
         path = native_path(text)
         os.fsencode(path).decode("utf-8")
         os.lstat(path)
     except UnicodeError:
-        raise InputError(f"{argument}={shown(value)} is not UTF-8; give another path") from None
+        raise InputError(f"{argument}={shown(text)} is not UTF-8; give another path") from None
     except OSError as error:
         if error.errno == errno.ENAMETOOLONG:
-            raise InputError(f"{argument}={shown(value)} is too long; give another path") from error
+            raise InputError(f"{argument}={shown(text)} is too long; give another path") from error
 
 
 def check_word(argument: str, value: Any) -> None:

@@ -26,7 +26,7 @@ from cugraph_ws.execution.driver import run_on
 from cugraph_ws.execution.loop import Column, Loop, Step
 from cugraph_ws.frames.base import VertexNumbers
 from cugraph_ws.frames.types import FrameT
-from cugraph_ws.graph.edges import AUTO
+from cugraph_ws.graph.edges import AUTO, labels_of
 from cugraph_ws.graph.footprints import Sizes
 from cugraph_ws.graph.graph import Graph, as_graph
 from cugraph_ws.graph.view import GraphView
@@ -146,7 +146,7 @@ def neighbor_sample(
     1      0    1      a           b
     """
     refuse_checkpoints(options, "neighbor_sample has")
-    listed = [attributes] if isinstance(attributes, str) else list(attributes)
+    listed = labels_of(attributes, "attributes")
     loop = NeighborSample(
         starts,
         fanouts,

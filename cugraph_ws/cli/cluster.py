@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -165,7 +166,7 @@ def _folder(job: Job) -> Folder:
     from cugraph_ws.frames.arrow_files import open_folder
 
     path = job.edges
-    if not path.exists():
+    if not os.path.exists(path):  # nor if its name is too long
         raise FileError(f"{path}: there is no such file; check the path")
     misplaced = {"--header or --no-header": job.header is not None, "--separator": job.separator}
     misplaced |= {"--format": job.format not in (None, "parquet"), "--ids text": job.ids == "text"}

@@ -34,25 +34,23 @@ def check_folder(path: Path) -> Path:
     FileError
         If it holds other files, is a file, or its parent is missing or not writable.
     """
-    path = path.resolve()
+    from cugraph_ws.frames.writers import errors_of_writing
+
+    path = Path(os.path.realpath(path))
     if path.suffix.lower() in (".csv", ".tsv", ".gz"):
         raise FileError(
             f"{path}: a cluster writes folders of Parquet files; give a folder, such as ranks/"
         )
-    if path.exists() and not path.is_dir():
-        raise FileError(f"{path}: is a file, and a cluster writes folders; give another path")
-    if not path.parent.is_dir():
-        raise FileError(f"{path}: there is no folder {path.parent}; make it first")
-    if path.is_dir() and any(_is_foreign(entry) for entry in path.iterdir()):
-        raise FileError(f"{path}: the folder has files that are not Parquet; give another path")
-    temporary = _beside(path)
-    try:
+    with errors_of_writing(path):
+        if path.exists() and not path.is_dir():
+            raise FileError(f"{path}: is a file, and a cluster writes folders; give another path")
+        if not path.parent.is_dir():
+            raise FileError(f"{path}: there is no folder {path.parent}; make it first")
+        if path.is_dir() and any(_is_foreign(entry) for entry in path.iterdir()):
+            raise FileError(f"{path}: the folder has files that are not Parquet; give another path")
+        temporary = _beside(path)
         temporary.mkdir()
         temporary.rmdir()
-    except OSError as error:
-        raise FileError(
-            f"{path}: cannot be written ({error.strerror or error}); give another path"
-        ) from error
     return path
 
 
@@ -107,8 +105,10 @@ def write_folder(frame: Any, path: Path) -> int:
 
 def _replace(temporary: Path, path: Path) -> None:
     """Move a folder to a path, replacing a folder there."""
+    from cugraph_ws.frames.writers import errors_of_writing
+
     old = _beside(path)
-    try:
+    with errors_of_writing(path):
         if path.exists():
             os.rename(path, old)
         try:
@@ -117,10 +117,6 @@ def _replace(temporary: Path, path: Path) -> None:
             if old.exists():
                 os.rename(old, path)
             raise
-    except OSError as error:
-        raise FileError(
-            f"{path}: cannot be written ({error.strerror or error}); give another path"
-        ) from error
     shutil.rmtree(old, ignore_errors=True)
 
 

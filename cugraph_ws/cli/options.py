@@ -165,13 +165,8 @@ class Job:
         """Refuse to replace a file that the job reads."""
         from cugraph_ws.errors import FileError
 
-        for input_path in (self.edges, self.vertices):
-            if (
-                input_path is not None
-                and input_path.exists()
-                and path.exists()
-                and path.samefile(input_path)
-            ):
+        for input_path in filter(None, (self.edges, self.vertices)):
+            if _are_the_same(path, input_path):
                 raise FileError(
                     f"{path}: is read by the job, and would be replaced; write another file"
                 )
@@ -410,6 +405,14 @@ class Job:
             )
         kinds = zip(parts, self.id_types, strict=True)
         return [_parsed(part, kind, argument) for part, kind in kinds]
+
+
+def _are_the_same(path: Path, other: Path) -> bool:
+    """Return whether two paths lead to one file; not if one leads to none, or cannot be looked at."""
+    try:
+        return path.samefile(other)
+    except OSError:
+        return False
 
 
 def _one_or_list(names: tuple[str, ...]) -> str | list[str]:

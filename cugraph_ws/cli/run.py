@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import importlib.util
+import os
 import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -106,7 +107,7 @@ def load_program(text: str) -> VertexProgram | Phases:
     path = native_path(file)
     if path.suffix != ".py" or not name:
         raise InputError(f"{text!r} is not a program; write it as path/to/file.py:Program")
-    if not path.is_file():
+    if not os.path.isfile(path):
         raise FileError(f"{path}: there is no such file; check the path")
     module = _import(path)
     program: VertexProgram | Phases | None = getattr(module, name, None)

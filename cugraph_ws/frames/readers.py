@@ -247,6 +247,10 @@ def _errors_of(path: Path) -> Iterator[None]:
     except FileNotFoundError:
         raise FileError(f"{path}: there is no such file; check the path") from None
     except (OSError, EOFError, lzma.LZMAError, pa.ArrowException, UnicodeDecodeError) as error:
+        if isinstance(error, OSError) and error.errno is not None:  # the system's, not a format's
+            raise FileError(
+                f"{path}: cannot be read ({error.strerror}); check the path and its permissions"
+            ) from error
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         state = "is truncated" if TRUNCATED.search(reason) else "may be truncated or damaged"
         raise FileError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -16,7 +17,7 @@ from cugraph_ws.frames.json_lines import JsonLinesWriter
 from cugraph_ws.runtime.atomic_files import new_beside, replacing, sweep
 from cugraph_ws.runtime.paths import native_path
 
-__all__ = ["check_writable", "write_chunks", "write_frame", "write_stream"]
+__all__ = ["check_writable", "errors_of_writing", "write_chunks", "write_frame", "write_stream"]
 
 OUTPUTS = (
     *(".parquet", ".pq", ".csv", ".tsv", ".csv.gz", ".tsv.gz"),
@@ -47,8 +48,8 @@ def check_writable(path: str | Path, *, any_name: bool = False) -> Path:
     path = native_path(path)
     if not any_name:
         _suffix(path)
-    path = path.resolve()
-    with _errors_of(path):
+    path = Path(os.path.realpath(path))  # not resolve(), which has no answer to links in a circle
+    with errors_of_writing(path):
         if path.exists() and not path.is_file():
             raise FileError(f"{path}: is not a regular file; give another path for the output")
         if not path.parent.is_dir():
@@ -82,7 +83,7 @@ def write_frame(frame: Any, path: str | Path) -> None:
             f"{type(frame).__name__} is not a frame; give one of pandas, Polars, PyArrow or cuDF"
         ) from None
     with (
-        _errors_of(path),
+        errors_of_writing(path),
         replacing(path) as file,
         _writer(_suffix(path), file, table.schema) as writer,
     ):
@@ -131,7 +132,7 @@ def write_chunks(chunks: Iterable[Mapping[str, Any]], path: str | Path) -> int:
     first = next(tables)
     rows: int = first.num_rows
     with (
-        _errors_of(path),
+        errors_of_writing(path),
         replacing(path) as file,
         _writer(_suffix(path), file, first.schema) as writer,
     ):
@@ -151,8 +152,8 @@ def _suffix(path: Path) -> str:
 
 
 @contextmanager
-def _errors_of(path: Path) -> Iterator[None]:
-    """Convert a system error to an error that names the file."""
+def errors_of_writing(path: Path) -> Iterator[None]:
+    """Convert a system error in a block to a FileError that names the file or folder which it writes."""
     try:
         yield
     except FileError:

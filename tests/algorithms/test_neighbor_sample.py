@@ -315,6 +315,7 @@ def test_ids_of_text_and_of_two_columns() -> None:
         ({"batches": [0.5, 1.5]}, "batches=.* each of the 2 starts"),
         ({"attributes": ["hop"]}, "a column 'hop' of its own"),
         ({"attributes": ["nothing"]}, "nothing"),
+        ({"attributes": 1.5}, "attributes=1.5: give the name of a column"),
         ({"checkpoint": "x.parquet"}, "has no checkpoints"),
     ],
 )

@@ -11,6 +11,7 @@ from shapes import SHAPES, build, grid, hub, random_edges, rmat, undirected
 import cugraph_ws as ws
 from cugraph_ws.backends.cuda import grouping
 from cugraph_ws.backends.cuda.loops import components as algorithm
+from cugraph_ws.partition.part import Part
 
 BATTERY = {**SHAPES, "hub": hub(300)}
 SPARSE = random_edges(90, 80, seed=11)
@@ -194,3 +195,18 @@ def test_a_run_stopped_early_returns_the_labels_so_far():
         assert result.stopped == "callback"
         # The first of two in-neighbours is enough to join a path.
         assert np.array_equal(result.arrays["labels"].numbers, np.zeros(50))
+
+
+@pytest.mark.parametrize("count", [1, 31, 97, 300])
+def test_ranks_show_which_of_their_vertices_are_in_the_largest_tree(count):
+    ring = np.arange(200)
+    with build(type(SPARSE)(ring, (ring + 1) % 200, 300)) as graph, emulated(seed=5):
+        part = Part(graph, on_device=True)
+        forest = algorithm.Forest(part, 0)
+        while forest.sampling:
+            forest.step()
+        places = np.random.default_rng(count).permutation(300)[:count]
+        bits = np.unpackbits(forest.shown(places).view(np.uint8), bitorder="little")
+        inside = part.numbers[places] < 200
+    assert bits[:count].tolist() == inside.astype(int).tolist()
+    assert not bits[count:].any()

@@ -250,6 +250,8 @@ def test_a_folder_that_a_worker_does_not_see(tmp_path):
     ("words", "message"),
     [
         (["absent"], "absent: there is no such file"),
+        ([300 * "a"], "a: there is no such file"),
+        (["edges", "-o", 300 * "r"], "cannot be written (File name too long)"),
         (["empty"], "the folder has no .parquet files"),
         (["program.py"], "program.py: is not a Parquet file; a cluster reads Parquet only"),
         (["edges", "--format", "csv"], "leave --format out"),

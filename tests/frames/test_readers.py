@@ -435,6 +435,18 @@ def test_outputs_are_checked_before_work(tmp_path, path, message):
     assert sorted(os.listdir(tmp_path)) == before
 
 
+def test_links_in_a_circle_are_replaced_and_not_followed(tmp_path):
+    first, second = tmp_path / "a.csv", tmp_path / "b.csv"
+    first.symlink_to(second)
+    second.symlink_to(first)
+    with pytest.raises(
+        FileError, match=r"a\.csv: cannot be read \(Too many levels of symbolic links\)"
+    ):
+        read_edges(first)
+    write_frame(pa.table({"source": [1], "destination": [2]}), first)
+    assert first.read_text().splitlines()[1:] == ["1,2"]
+
+
 def test_a_device_is_never_replaced():
     with pytest.raises(FileError):
         write_frame(pa.table(EDGES), "/dev/null")

@@ -611,7 +611,9 @@ def replaced(target: Target, chance: random.Random, values: list[Any]) -> dict[s
         whole = isinstance(value, int) and not isinstance(value, bool)
         if name in COLUMNS and whole:  # a column's name may be an integer
             continue
-        if name == "progress" and callable(value):  # the user's own function raises its own errors
+        if name in ("progress", "profile") and callable(
+            value
+        ):  # the user's function raises its own errors
             continue
         arguments[name] = value
     return arguments

@@ -351,7 +351,7 @@ def _gather(number):
 
 # --------------------------------------------------------------------------- kernels by themselves
 
-COUNTS = (0, 1, 31, 32, 33, 65, 130)
+COUNTS = (0, 1, 31, 32, 33, 65, 130, 600)  # a warp takes 256 at once
 
 
 def kernels_of(device, program, given, **options):
@@ -364,9 +364,9 @@ def kernels_of(device, program, given, **options):
 @pytest.mark.parametrize(("blocks", "threads"), [(1, 32), (1, 96), (3, 32), (2, 64), (5, 128)])
 def test_packing_and_unpacking_with_odd_launches(count, blocks, threads):
     generator = np.random.default_rng(count + blocks)
-    old = (generator.integers(0, 3, 200), generator.integers(0, 2, 200) / 2.0)
-    new = tuple(np.where(generator.random(200) < 0.2, one + 1, one) for one in old)
-    boundary = generator.permutation(200)[:count].astype(np.int32)
+    old = (generator.integers(0, 3, 700), generator.integers(0, 2, 700) / 2.0)
+    new = tuple(np.where(generator.random(700) < 0.2, one + 1, one) for one in old)
+    boundary = generator.permutation(700)[:count].astype(np.int32)
     changed = (old[0] != new[0]) | (old[1] != new[1])
     none = np.zeros(0, np.uint8)
     with emulated(seed=count) as device:
@@ -404,9 +404,9 @@ def test_packing_and_unpacking_with_odd_launches(count, blocks, threads):
 @pytest.mark.parametrize(("blocks", "threads"), [(1, 32), (3, 64), (2, 96)])
 def test_activity_travels_with_odd_launches(count, blocks, threads):
     generator = np.random.default_rng(count + blocks)
-    flags = (generator.random(150) < 0.3).astype(np.uint8)
-    state = (np.arange(150),)
-    boundary = generator.permutation(150)[:count].astype(np.int64)
+    flags = (generator.random(700) < 0.3).astype(np.uint8)
+    state = (np.arange(700),)
+    boundary = generator.permutation(700)[:count].astype(np.int64)
     told = flags[boundary]
     with emulated(seed=count) as device:
         kernels = kernels_of(device, Hops, {"start": 0}, frontier=True)

@@ -54,3 +54,40 @@ def test_owners_combine_what_ghosts_hold(combine):
         return column[: part.owned].tolist()
 
     assert on_two_ranks(work) == [[int(combine(3, -2))] * 2] * 2
+
+
+def test_changed_vertices_reach_the_ranks_that_hold_them():
+    def work(part: Part) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
+        halo, values = part.halo, part.numbers * 10
+        came = halo.update_changed(np.ones(len(halo.ends), bool), lambda places: [values[places]])
+        pairs = [
+            (part.numbers[at], value)
+            for places, (box,) in came
+            for at, value in zip(places, box, strict=True)
+        ]
+        return sorted(pairs), sorted((at, 10 * at) for at in part.numbers[part.owned :])
+
+    for found, expected in on_two_ranks(work):
+        assert len(expected) == 2
+        assert found == expected
+
+
+def test_swaps_say_who_changed_and_bring_the_values_of_ghosts():
+    def work(part: Part) -> tuple[list[int], list[int], dict[int, int]]:
+        halo = part.halo
+        ghosts = part.numbers[part.owned :]
+        odd = part.numbers[halo.ends] % 2 == 1
+        changed, reports, numbers = halo.swap(odd, ghosts < 2, ghosts * 10, np.array([7]))
+        assert numbers == [7]
+        told = {
+            part.numbers[at]: value
+            for places, box in reports
+            for at, value in zip(places, box, strict=True)
+        }
+        return sorted(part.numbers[changed]), sorted(ghosts[ghosts % 2 == 1]), told
+
+    told = {}
+    for found, expected, values in on_two_ranks(work):
+        assert found == expected
+        told |= values
+    assert told == {0: 0, 1: 10}

@@ -13,6 +13,7 @@ from shapes import FRAME_KINDS, SHAPES, build, column, edge_frame, frame, undire
 from verify import Array, Edges, check_circuit, check_heat, check_neural_network
 
 import cugraph_ws as ws
+from cugraph_ws.backends.cpu import executor
 
 TIGHT = {"tol": 1e-13, "max_iter": 100_000}
 
@@ -294,3 +295,29 @@ def test_a_source_keeps_its_value_exactly():
     assert heat["temperature"].tolist()[::2] == [0.1, 0.7]
     circuit = ws.circuit(edges, {0: 0.1, 2: 0.7}, weight="w", directed=False)
     assert circuit["voltage"].tolist()[::2] == [0.1, 0.7]
+
+
+def test_a_run_goes_on_while_only_a_hub_changes(monkeypatch):
+    """Its row is split among threads; those of the others end nowhere."""
+    monkeypatch.setattr(executor, "LONG_ROW", 4)
+    monkeypatch.setenv("CUGRAPH_WS_THREADS", "2")
+
+    @ws.vertex_program
+    class Filling:
+        level = ws.float64
+        combine = sum
+
+        def init(vertex):
+            return 1.0
+
+        def compute(src):
+            return 0.125
+
+        def apply(old, gathered):
+            return old.level if old.level >= 4.0 else old.level + gathered
+
+    leaves = np.arange(1, 9)
+    edges = pd.DataFrame({"source": leaves, "destination": 0})
+    result = ws.run(Filling, edges, engine="cpu")
+    assert result.converged
+    assert column(result.frame, "level").tolist() == [4.0, *[1.0] * 8]

@@ -282,3 +282,26 @@ def test_what_is_below_all_is_a_message_and_an_operand(engine):
     edges = pd.DataFrame({"source": [0, 1, 3], "destination": [1, 2, 4]})
     frame = ws.run(Highest, edges, engine=engine, max_iter=5).frame
     assert frame.level.fillna(-1).tolist() == [5, 5, 5, -1, -1]
+
+
+@pytest.mark.parametrize("engine", ["python", "cpu"])
+def test_what_becomes_infinite_in_place_stays_infinite(engine):
+    @ws.vertex_program
+    class Delayed:
+        hours = ws.nullable(ws.int64, math.inf)
+        combine = min
+
+        def init(vertex):
+            return math.inf if vertex else 0
+
+        def compute(src):
+            return src.hours + 1
+
+        def apply(old, gathered):
+            waits = 1
+            waits += gathered
+            return min(old.hours, waits - 1)
+
+    edges = pd.DataFrame({"source": [0, 1, 3], "destination": [1, 2, 4]})
+    frame = ws.run(Delayed, edges, engine=engine, max_iter=5).frame
+    assert frame.hours.fillna(-1).tolist() == [0, 1, 2, -1, -1]

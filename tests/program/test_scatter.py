@@ -59,6 +59,7 @@ def check(entry: Entry, name: str, **options: Any) -> None:
             entry.tolerance,
         )
         assert wrong is None, f"{entry} on {name}, {options}: {wrong}"
+        assert result.iterations == outcome.supersteps, f"{entry} on {name}, {options}"
 
 
 @pytest.mark.parametrize("entry", SCATTER, ids=str)
