@@ -153,7 +153,17 @@ def _suffix(path: Path) -> str:
 
 @contextmanager
 def errors_of_writing(path: Path) -> Iterator[None]:
-    """Convert a system error in a block to a FileError that names the file or folder which it writes."""
+    """Convert system errors of a block that writes to a FileError that names what it writes.
+
+    Parameters
+    ----------
+    path : Path
+        The file or folder.
+
+    Raises
+    ------
+    FileError
+    """
     try:
         yield
     except FileError:
