@@ -160,6 +160,10 @@ def errors_of_writing(path: Path) -> Iterator[None]:
     path : Path
         The file or folder.
 
+    Yields
+    ------
+    None
+
     Raises
     ------
     FileError
