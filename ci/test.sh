@@ -45,9 +45,11 @@ fi
 unset PYTHONDONTWRITEBYTECODE # hundreds of processes import the library; without bytecode each compiles it anew
 export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 # other libraries' threads spin while they wait, and workers need the cores
 workers=${TEST_WORKERS:-2}
-# Tests that start clusters of processes, one group, run one after the other beside all others.  They
-# wait most of the time, for faults to be noticed, and so do tests of programs in processes of their own.
-if [[ ${1:-} == long || ${1:-} == all ]]; then
-    workers=$((workers + 2))
-fi
+# More workers than cores: tests wait for processes, files and locks.  Tests that start clusters of processes, one group,
+# run one after the other beside all others; they wait most of the time, for faults to be noticed, and so do tests of
+# programs in processes of their own.
+case "${1:-short}" in
+short) workers=$((workers + 1)) ;;
+long | all) workers=$((workers + 3)) ;;
+esac
 exec pytest -n "$workers" --dist loadgroup "${chosen[@]}"

@@ -109,7 +109,8 @@ def _built(
     """Build a graph from this rank's edges and vertices, on the ranks and devices of another; collective."""
     options |= {"directed": graph.directed, "duplicates": duplicates}
     if not isinstance(graph, ShardGraph):
-        return Graph(edges, vertices=vertices, **options)
+        placement = "device" if graph.placement == "device" else "memory"
+        return Graph(edges, vertices=vertices, placement=placement, **options)
     vertex_partitions = Partitions([vertices])
     return build_shard(
         graph.comm, [(graph.comm.rank, edges)], vertices=vertex_partitions, **options

@@ -158,6 +158,14 @@ def test_frames_of_the_host_are_placed_on_the_gpu():
         found = ws.bfs(graph, 21)
         assert gpu.launches > before, "engine='auto' computes there"
         pd.testing.assert_frame_equal(found, ws.bfs(ws.Graph(frame), 21, engine="cpu"))
+        labels = {vertex: place % 7 for place, vertex in enumerate(graph.vertices["vertex"])}
+        chosen = graph.mask(lambda edges: edges["weight"] > 0.7)
+        some = graph.subgraph([*labels][:40])
+        for derived in (chosen, some, graph.reverse(), graph.contract(labels)):
+            assert derived.computes_on_device
+            before = gpu.launches
+            ws.weakly_connected_components(derived)
+            assert gpu.launches > before
         gpu.memory = 9_000  # arcs with weights have 13,200 bytes
         with pytest.raises(GraphMemoryError, match="of GPU memory"):
             ws.Graph(frame, placement="device")
