@@ -93,6 +93,35 @@ def test_groups_are_pairs_and_those_that_join_them(monkeypatch: pytest.MonkeyPat
         assert np.array_equal(coarse, expected)
 
 
+def test_two_vertices_that_pull_each_other_most_are_grouped(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    offsets, indices, _ = neighbours()
+    sources = np.repeat(np.arange(SIZE), np.diff(offsets))
+    strengths = np.random.default_rng(6).permutation(SIZE * SIZE).reshape(SIZE, SIZE) + 1
+    weights = (strengths + strengths.T)[sources, indices]  # nearly all are different
+    masses = 1.0 + np.arange(SIZE) % 3
+    monkeypatch.setattr(on_gpu, "ROUNDS", 1)
+    with emulated():
+        group, _, _ = on_gpu.coarser((offsets, indices, weights), masses)
+    pulls = np.zeros((SIZE, SIZE))
+    pulls[sources, indices] = weights / masses[indices]
+    best = pulls.argmax(axis=1)
+    mutual = np.flatnonzero((best[best] == np.arange(SIZE)) & (pulls.max(axis=1) > 0))
+    assert len(mutual) >= 20
+    assert np.array_equal(group[mutual], group[best[mutual]])
+
+
+def test_components_come_whole_and_the_largest_first() -> None:
+    """The least vertex and the size of one are both greater by one than those of the other."""
+    ends = np.array([[0, 2, 1, 3, 5, 2, 4, 3, 5, 6], [2, 4, 3, 5, 6, 0, 2, 1, 3, 5]])
+    matrix = sparse.coo_array((np.ones(10), (ends[0], ends[1])), (7, 7)).tocsr()
+    with emulated():
+        found = on_gpu.Components(matrix.indptr.astype(np.int64), matrix.indices, None)
+    assert found.order.tolist() == [1, 3, 5, 6, 0, 2, 4]
+    assert found.starts.tolist() == [0, 4, 7]
+
+
 def test_layouts_of_graphs_on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(on_gpu, "FEW", 40)
     offsets, indices, _ = neighbours()
