@@ -163,6 +163,18 @@ def test_lengths_of_zero_reach_but_do_not_count_in_harmonic_sums() -> None:
         ws.closeness_centrality(edges.assign(km=-1.0), **given)
 
 
+@pytest.mark.parametrize("size", [1, 2, 3, 9])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_greatest_harmonic_centrality_is_one(size: int, weighted: bool) -> None:
+    """All others are one edge away, if there are others."""
+    pairs = [*itertools.permutations(range(size), 2)]
+    edges = pd.DataFrame(pairs, columns=["source", "destination"]).assign(weight=1.0)
+    vertices = pd.DataFrame({"vertex": range(size)})
+    with ws.Graph(edges.astype({"source": int, "destination": int}), vertices=vertices) as graph:
+        found = ws.harmonic_centrality(graph, normalized=True, weighted=weighted)
+    assert found["harmonic_centrality"].tolist() == [float(size > 1)] * size
+
+
 def test_refusals_and_checkpoints(tmp_path: Any) -> None:
     edges = edge_frame(GRAPHS["short path"])
     for function in (*FUNCTIONS, ws.edge_betweenness_centrality):
