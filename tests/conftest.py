@@ -52,7 +52,7 @@ hypothesis.settings.register_profile(
 hypothesis.settings.load_profile("ci" if os.environ.get("CI") else "dev")
 
 
-GROUP = re.compile(r"""^pytestmark = pytest\.mark\.xdist_group\("(\w+)"\)$""", re.MULTILINE)
+GROUP = re.compile(r"""^pytestmark = pytest\.mark\.xdist_group\("([\w ]+)"\)$""", re.MULTILINE)
 
 FOLLOWED = pytest.StashKey[bool]()
 CONTEXT = pytest.StashKey[str]()
@@ -79,6 +79,7 @@ LONG = (  # what ci/test.sh leaves out: processes, random programs, peaks of mem
     "tests/program/test_order.py",
     "tests/program/test_feature_pairs.py",
     "tests/program/test_taken_back.py",
+    "tests/runtime/test_ascii_locale.py",
     "tests/scripts/",
 )
 ACCELERATED = (  # what is skipped where accelerators are left out, beside tests with that mark

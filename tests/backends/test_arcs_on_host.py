@@ -90,6 +90,7 @@ def calls(start):
     }  # fmt: skip
 
 
+@pytest.mark.long
 def test_results_have_the_same_bits(small_pieces):
     frame = frame_of()
     plain, apart = ws.Graph(frame), ws.Graph(frame, placement="host")

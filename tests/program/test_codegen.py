@@ -112,6 +112,7 @@ def machine_code(folder: Path) -> dict[str, int]:
     return {path.name: path.stat().st_mtime_ns for path in found}
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not COMPILED, reason="nothing is compiled")
 def test_a_second_process_compiles_nothing(tmp_path):
     cache = tmp_path / "cache"
@@ -124,6 +125,7 @@ def test_a_second_process_compiles_nothing(tmp_path):
     assert list(cache.glob("*.part")) == []
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not COMPILED, reason="nothing is compiled")
 def test_a_changed_program_of_the_same_name_is_another(tmp_path):
     cache = tmp_path / "cache"

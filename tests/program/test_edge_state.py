@@ -153,6 +153,7 @@ def test_an_edge_that_changes_keeps_a_run_going(engine):
     assert zoo.found_by(zoo.Hesitation, result)["x"] == [int(x) for x in outcome.states["x"]]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("entry", ENTRIES, ids=str)
 def test_every_run_is_the_reference_s(entry):
     edges = random_edges(5, 11, seed=5)

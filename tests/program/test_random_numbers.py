@@ -315,6 +315,7 @@ def shown(result: ws.Result, expected: dict[str, list[Any]]) -> dict[str, list[A
     return {name: frame[name].tolist() for name in expected}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_every_way_draws_the_numbers_of_the_definition(name: str, graph: ws.Graph) -> None:
     assert graph.number_of_vertices == EDGES.n

@@ -62,6 +62,7 @@ def check(entry: Entry, name: str, **options: Any) -> None:
         assert result.iterations == outcome.supersteps, f"{entry} on {name}, {options}"
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("entry", SCATTER, ids=str)
 def test_zoo(entry: Entry) -> None:
     for name in [*GRAPHS][:-1]:

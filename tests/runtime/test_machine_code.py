@@ -502,6 +502,7 @@ def edited(length: str) -> Any:
     return module.Search
 
 
+@pytest.mark.long
 @needs_compiler
 def test_no_damage_fails_a_run(tmp_path):
     """Of the generated module, of what was compiled of it, and of the library's own loops."""

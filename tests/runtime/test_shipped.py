@@ -77,6 +77,7 @@ def test_an_entry_with_another_digest_is_none(monkeypatch, tmp_path):
     assert machine_code.shipped_entry("missing") is None
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not COMPILED, reason="nothing is compiled")
 @pytest.mark.skipif(
     not all(binding.get_host_cpu_features().get(name) for name in shipped.FEATURES),
