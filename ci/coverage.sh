@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The suite with coverage of the library, which must be 95 % at least; half an hour on two cores.
+# The suite with coverage of the library, which must be 95 % at least; an hour on two cores.
 #
 # Coverage cannot look into machine code: the tests of what runs compiled run uncompiled as well.  Tests that it
 # gains nothing from (ci/uncovered.txt) run without it, but for the short ones of files, which show what these test.
@@ -18,7 +18,7 @@ coverage erase
 NUMBA_DISABLE_JIT=1 pytest -n "$workers" -k "not gpu and not cuda" -W "ignore:overflow encountered:RuntimeWarning" \
     -W "ignore:invalid value encountered:RuntimeWarning" --cov --cov-report= "${uncompiled[@]}"
 mapfile -t files < <(printf '%s\n' "${uncovered[@]}" | grep '\.py$')
-pytest -n "$workers" -m "not long" --cov --cov-append --cov-report= "${files[@]}"
+pytest -n "$workers" --dist loadgroup -m "not long" --cov --cov-append --cov-report= "${files[@]}"
 pytest -n "$workers" --dist loadgroup --junitxml=.pytest_cache/alone.xml "${files[@]}"
 pytest -n "$((workers + 2))" --dist loadgroup "${uncovered[@]/#/--ignore=}" --cov --cov-append --cov-report=term --cov-fail-under=95 --junitxml=.pytest_cache/covered.xml "$@"
 python ci/tests_by_coverage.py .pytest_cache/covered.xml .pytest_cache/alone.xml

@@ -64,6 +64,7 @@ EDGES = pd.DataFrame(
 VERTICES = pd.DataFrame(
     {"vertex": range(5), "no": [1.0, 2, 3, 4, 5], "yes": [5.0, 4, 3, 2, 1], "left": [1, 0, 0, 1, 1]}
 )
+CALLED = ("progress", "profile")  # functions of the caller
 COLUMNS = (
     "source",
     "destination",
@@ -611,9 +612,7 @@ def replaced(target: Target, chance: random.Random, values: list[Any]) -> dict[s
         whole = isinstance(value, int) and not isinstance(value, bool)
         if name in COLUMNS and whole:  # a column's name may be an integer
             continue
-        if name in ("progress", "profile") and callable(
-            value
-        ):  # the user's function raises its own errors
+        if name in CALLED and callable(value):  # the user's own function raises its own errors
             continue
         arguments[name] = value
     return arguments
