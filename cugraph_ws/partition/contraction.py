@@ -14,6 +14,7 @@ from cugraph_ws.frames.base import Ids, VertexNumbers
 from cugraph_ws.graph.copied_arcs import refuse_listing
 from cugraph_ws.graph.edges import Duplicates
 from cugraph_ws.graph.graph import Graph
+from cugraph_ws.graph.placement import PlacementName
 from cugraph_ws.graph.view import GraphView
 from cugraph_ws.partition.build import build_shard
 from cugraph_ws.partition.labels import read_labels
@@ -109,7 +110,7 @@ def _built(
     """Build a graph from this rank's edges and vertices, on the ranks and devices of another; collective."""
     options |= {"directed": graph.directed, "duplicates": duplicates}
     if not isinstance(graph, ShardGraph):
-        placement = "device" if graph.placement == "device" else "memory"
+        placement: PlacementName = "device" if graph.placement == "device" else "memory"
         return Graph(edges, vertices=vertices, placement=placement, **options)
     vertex_partitions = Partitions([vertices])
     return build_shard(
