@@ -17,7 +17,7 @@ from arguments import Target, command_targets, forked, function_targets, try_cal
 
 import cugraph_ws as ws
 
-CALLS = 100  # by hand, `python tests/fuzz/arguments.py` makes more
+CALLS = 60  # by hand, `python tests/fuzz/arguments.py` makes more
 
 
 @pytest.fixture(scope="module")

@@ -14,7 +14,7 @@ from fuzz.phases import PhasedCase, check_phases, write_phases
 from fuzz.programs import Case, Choices, Tally, check, quick_loops, write_case
 
 # The same in each run; `ci/by_hand.sh fuzz` has as many as take long, of other seeds
-UNCOMPILED, IN_PHASES, OF_EDGES, BUNDLES, MEMBERS, ALONE = 150, 50, 80, 5, 5, 5
+UNCOMPILED, IN_PHASES, OF_EDGES, BUNDLES, MEMBERS, ALONE = 100, 30, 50, 2, 5, 3
 NUMBERS = [st.integers(0, most) for most in range(40)]
 
 
@@ -78,5 +78,5 @@ def test_compiled_programs() -> None:
         check(write_case(Choices.seeded(seed), members=MEMBERS, engine="cpu"), tally)
     for seed in range(ALONE):  # what is proved is proved of one program
         check(write_case(Choices.seeded(seed), engine="cpu", in_order=True), tally)
-    assert tally.programs == BUNDLES * MEMBERS + ALONE == 30
+    assert tally.programs == BUNDLES * MEMBERS + ALONE
     assert tally.comparisons > tally.programs // 2
