@@ -17,7 +17,7 @@ coverage erase
 # Machine code overflows without a warning.
 NUMBA_DISABLE_JIT=1 pytest -n "$workers" -k "not gpu and not cuda" -W "ignore:overflow encountered:RuntimeWarning" \
     -W "ignore:invalid value encountered:RuntimeWarning" --cov --cov-report= "${uncompiled[@]}"
-mapfile -t files < <(printf '%s\n' "${uncovered[@]}" | grep '\.py$')
+mapfile -t files < <(grep '\.py$' ci/uncovered.txt)
 pytest -n "$workers" --dist loadgroup -m "not long" --cov --cov-append --cov-report= "${files[@]}"
 pytest -n "$workers" --dist loadgroup --junitxml=.pytest_cache/alone.xml "${files[@]}"
 pytest -n "$((workers + 2))" --dist loadgroup "${uncovered[@]/#/--ignore=}" --cov --cov-append --cov-report=term --cov-fail-under=95 --junitxml=.pytest_cache/covered.xml "$@"

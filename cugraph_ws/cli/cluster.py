@@ -166,7 +166,7 @@ def _folder(job: Job) -> Folder:
     from cugraph_ws.frames.arrow_files import open_folder
 
     path = job.edges
-    if not os.path.exists(path):  # nor if its name is too long
+    if not os.path.exists(path):  # false also for a name that is too long
         raise FileError(f"{path}: there is no such file; check the path")
     misplaced = {"--header or --no-header": job.header is not None, "--separator": job.separator}
     misplaced |= {"--format": job.format not in (None, "parquet"), "--ids text": job.ids == "text"}

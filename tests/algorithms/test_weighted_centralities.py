@@ -171,8 +171,8 @@ def test_the_greatest_harmonic_centrality_is_one(size: int, weighted: bool) -> N
     edges = pd.DataFrame(pairs, columns=["source", "destination"]).assign(weight=1.0)
     vertices = pd.DataFrame({"vertex": range(size)})
     with ws.Graph(edges.astype({"source": int, "destination": int}), vertices=vertices) as graph:
-        found = ws.harmonic_centrality(graph, normalized=True, weighted=weighted)
-    assert found["harmonic_centrality"].tolist() == [float(size > 1)] * size
+        centralities = ws.harmonic_centrality(graph, normalized=True, weighted=weighted)
+    assert centralities["harmonic_centrality"].tolist() == [float(size > 1)] * size
 
 
 def test_refusals_and_checkpoints(tmp_path: Any) -> None:

@@ -117,9 +117,9 @@ def test_components_come_whole_and_the_largest_first() -> None:
     ends = np.array([[0, 2, 1, 3, 5, 2, 4, 3, 5, 6], [2, 4, 3, 5, 6, 0, 2, 1, 3, 5]])
     matrix = sparse.coo_array((np.ones(10), (ends[0], ends[1])), (7, 7)).tocsr()
     with emulated():
-        found = on_gpu.Components(matrix.indptr.astype(np.int64), matrix.indices, None)
-    assert found.order.tolist() == [1, 3, 5, 6, 0, 2, 4]
-    assert found.starts.tolist() == [0, 4, 7]
+        components = on_gpu.Components(matrix.indptr.astype(np.int64), matrix.indices, None)
+    assert components.order.tolist() == [1, 3, 5, 6, 0, 2, 4]
+    assert components.starts.tolist() == [0, 4, 7]
 
 
 def test_layouts_of_graphs_on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:

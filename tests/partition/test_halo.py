@@ -59,10 +59,12 @@ def test_owners_combine_what_ghosts_hold(combine):
 def test_changed_vertices_reach_the_ranks_that_hold_them():
     def work(part: Part) -> tuple[list[tuple[int, int]], list[tuple[int, int]]]:
         halo, values = part.halo, part.numbers * 10
-        came = halo.update_changed(np.ones(len(halo.ends), bool), lambda places: [values[places]])
+        updates = halo.update_changed(
+            np.ones(len(halo.ends), bool), lambda places: [values[places]]
+        )
         pairs = [
             (part.numbers[at], value)
-            for places, (box,) in came
+            for places, (box,) in updates
             for at, value in zip(places, box, strict=True)
         ]
         return sorted(pairs), sorted((at, 10 * at) for at in part.numbers[part.owned :])
